@@ -1,0 +1,1 @@
+"""The conformance kit: checks any owner-lane allocator against the reference, clause by clause."""

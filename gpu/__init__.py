@@ -1,0 +1,1 @@
+"""The Triton allocator and what engines call."""

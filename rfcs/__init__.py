@@ -1,0 +1,1 @@
+"""RFC-0001, the normative text of the contract, and the tools that keep it true."""
