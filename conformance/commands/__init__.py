@@ -1,0 +1,1 @@
+"""The subcommands of `ownerlanes`, one module each; nothing here decides what conforms."""
