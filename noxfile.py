@@ -27,7 +27,7 @@ def install(session: nox.Session, *more: str) -> None:
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run the repository's own tests; arguments go to pytest."""
-    install(session, "build")
+    install(session, "hatchling")
     session.run("pytest", "--numprocesses=2", "tests", *session.posargs)
 
 

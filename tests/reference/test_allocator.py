@@ -1,0 +1,234 @@
+"""The oracle on small histories worked out by hand."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+
+import pytest
+
+from ownerlanes.conformance.clauses import clause
+from ownerlanes.reference import (
+    CapacityWaitError,
+    EvictorContractError,
+    ExplicitOwners,
+    ExtendRequest,
+    InvalidArgumentError,
+    InvalidFreeError,
+    InvalidRequestError,
+    LaneLayout,
+    OwnerLaneError,
+    ReentrantCallError,
+    ReferenceAllocator,
+    ReplicaDivergedError,
+    RoundRobinPages,
+    UnsupportedPagePlanError,
+    ZigzagPages,
+)
+
+LAYOUT = LaneLayout(num_lanes=2, page_size=4, pages_per_lane=4)
+CAPACITY = "RFC-0001:C-CAPACITY-AND-EVICTION"
+
+
+class Gives:
+    """An evictor that reports and gives up what it is told to."""
+
+    def __init__(self, evictable: Sequence[int], pages: Sequence[int]) -> None:
+        self.evictable, self.pages = evictable, pages
+        self.asked: list[tuple[int, ...]] = []
+
+    def evictable_pages(self) -> Sequence[int]:
+        return self.evictable
+
+    def evict(self, deficit: Sequence[int]) -> Sequence[int]:
+        self.asked.append(tuple(deficit))
+        return self.pages
+
+
+@clause("RFC-0001:C-REPLICA-DETERMINISM")
+def test_digest_is_the_documented_encoding() -> None:
+    allocator = ReferenceAllocator(LaneLayout(2, 4, 10, "blocked", reserved_pages=1))
+    allocator.alloc_pages([0, 0, 1])
+    # lane 0: local pages 3 ... 9 are free; lane 1: local pages 2 ... 9
+    lanes = bytes([0b11111000, 0b11]) + bytes([0b11111100, 0b11])
+    expected = hashlib.sha256(b"ownerlanes-state-1|2|4|10|blocked|1\n" + lanes).hexdigest()
+    assert allocator.digest() == expected
+
+
+@clause("RFC-0001:C-DETERMINISTIC-SELECTION")
+def test_pages_are_taken_lowest_first_whatever_was_released_last() -> None:
+    allocator = ReferenceAllocator(LAYOUT)
+    assert allocator.alloc_pages([1, 0, 1, 1]) == (3, 2, 5, 7)
+    allocator.free_pages([7, 3])
+    assert allocator.alloc_pages([1]) == (3,)
+    assert allocator.snapshot().free == ((2, 3), (3,))
+
+
+@clause("RFC-0001:C-FLATTENED-ORDER")
+def test_slots_fill_the_tail_page_and_go_on() -> None:
+    allocator = ReferenceAllocator(LAYOUT)
+    first = allocator.alloc_extend([ExtendRequest(0, 6, RoundRobinPages())])
+    assert first.out_cache_loc == (8, 9, 10, 11, 12, 13)
+    batch = [
+        ExtendRequest(6, 9, RoundRobinPages(), last_slot=13),
+        ExtendRequest(0, 1, ZigzagPages()),
+    ]
+    second = allocator.alloc_extend(batch)
+    assert second.out_cache_loc == (14, 15, 16, 24)
+    assert second.extend_offsets == (0, 3, 4)
+    assert second.pages == ((4,), (6,))
+
+
+@clause(CAPACITY)
+def test_eviction_covers_the_deficit_once() -> None:
+    evictor = Gives([2, 0], [4, 2])
+    allocator = ReferenceAllocator(LAYOUT, evictor)
+    assert allocator.alloc_pages([0, 0, 0, 1]) == (2, 4, 6, 3)
+    result = allocator.alloc_extend([ExtendRequest(0, 16, ExplicitOwners([0, 1, 0, 1]))])
+    assert evictor.asked == [(2, 0)]
+    assert result.evicted == (2, 4)
+    assert result.pages == ((2, 5, 4, 7),)
+
+
+@clause(CAPACITY)
+def test_an_evictor_that_cannot_help_is_not_asked_to() -> None:
+    evictor = Gives([1, 3], [2])
+    allocator = ReferenceAllocator(LAYOUT, evictor)
+    allocator.alloc_pages([0, 0, 0])
+    before = allocator.digest()
+    with pytest.raises(CapacityWaitError, match="lane 0: required 2, available 0, deficit 2") as e:
+        allocator.alloc_pages([0, 0])
+    assert evictor.asked == []
+    assert allocator.digest() == before
+    assert (e.value.required, e.value.available, e.value.deficit) == ((2, 0), (0, 3), (2, 0))
+    assert (e.value.evicted, e.value.infeasible, e.value.can_wait) == ((0, 0), (), True)
+
+
+@clause(CAPACITY)
+def test_what_too_small_an_eviction_released_stays_released() -> None:
+    allocator = ReferenceAllocator(LAYOUT, Gives([3, 3], [6]))
+    allocator.alloc_pages([0, 0, 0])
+    with pytest.raises(CapacityWaitError) as caught:
+        allocator.alloc_pages([0, 0])
+    assert (caught.value.available, caught.value.deficit) == ((1, 3), (1, 0))
+    assert caught.value.evicted == (1, 0)
+    assert allocator.snapshot().free == ((3,), (1, 2, 3))
+
+
+@clause(CAPACITY)
+@pytest.mark.parametrize(
+    ("given", "bad"),
+    [([2, 2], [2]), ([2, 3], [3]), ([0, 2], [0]), ([8, 2, -1], [-1, 8]), ([2, "x"], [])],
+)
+def test_an_evictor_that_gives_what_it_may_not(given: list[int], bad: list[int]) -> None:
+    allocator = ReferenceAllocator(LAYOUT, Gives([3, 3], given))
+    allocator.alloc_pages([0, 0, 0])
+    before = allocator.digest()
+    with pytest.raises(EvictorContractError) as caught:
+        allocator.alloc_pages([0])
+    assert list(caught.value.pages) == bad
+    assert allocator.digest() == before
+
+
+@clause(CAPACITY)
+def test_a_page_that_the_batch_is_filling_is_not_evicted() -> None:
+    allocator = ReferenceAllocator(LAYOUT, Gives([3, 3], [2]))
+    allocator.alloc_extend([ExtendRequest(0, 2, ZigzagPages())])
+    allocator.alloc_pages([0, 0])
+    with pytest.raises(EvictorContractError) as caught:
+        allocator.alloc_extend([ExtendRequest(2, 8, ExplicitOwners([0, 0]), last_slot=9)])
+    assert caught.value.pages == (2,)
+
+
+@clause(CAPACITY)
+def test_an_evictor_may_free_through_the_allocator_and_do_nothing_else() -> None:
+    allocator: ReferenceAllocator
+
+    class Frees(Gives):
+        def evict(self, deficit: Sequence[int]) -> Sequence[int]:
+            with pytest.raises(ReentrantCallError, match="digest"):
+                allocator.digest()
+            allocator.free([8, 9])
+            assert self.pages == []
+            return self.pages
+
+        def evictable_pages(self) -> Sequence[int]:
+            with pytest.raises(ReentrantCallError, match="free_pages"):
+                allocator.free_pages([2])
+            return [1, 0]
+
+    allocator = ReferenceAllocator(LAYOUT, Frees([1, 0], []))
+    allocator.alloc_pages([0, 0, 0])
+    assert allocator.alloc_pages([0]) == (2,)
+    assert allocator.available_pages() == (0, 3)
+
+
+@clause(CAPACITY)
+def test_an_evictors_own_exception_propagates_and_nothing_is_released() -> None:
+    allocator: ReferenceAllocator
+
+    class Raises(Gives):
+        def evict(self, deficit: Sequence[int]) -> Sequence[int]:
+            allocator.free_pages([2])
+            raise KeyError("cache")
+
+    allocator = ReferenceAllocator(LAYOUT, Raises([3, 0], []))
+    allocator.alloc_pages([0, 0, 0])
+    with pytest.raises(KeyError, match="cache"):
+        allocator.alloc_pages([0])
+    assert allocator.available_pages() == (0, 3)
+    allocator.free_pages([2])
+    assert allocator.available_pages() == (1, 3)
+
+
+@clause("RFC-0001:C-RELEASE")
+@pytest.mark.parametrize("bad", [[8, 0], [8, 36], [8, -1], [8, 20], [8.0], [True], 5, ["8"]])
+def test_a_bad_release_releases_nothing(bad: object) -> None:
+    allocator = ReferenceAllocator(LAYOUT)
+    allocator.alloc_pages([0])
+    with pytest.raises(InvalidFreeError):
+        allocator.free(bad)  # type: ignore[arg-type]
+    assert allocator.available_pages() == (2, 3)
+
+
+@clause("RFC-0001:C-ATOMIC-BATCH")
+def test_requests_are_checked_before_plans_and_plans_before_capacity() -> None:
+    allocator = ReferenceAllocator(LAYOUT)
+    huge = ExtendRequest(0, 4000, RoundRobinPages())
+    mixed = ExtendRequest(4, 8, RoundRobinPages(), phase=1)
+    tail = ExtendRequest(3, 8, RoundRobinPages(), last_slot=10)
+    with pytest.raises(InvalidRequestError, match="allocated page") as invalid:
+        allocator.alloc_extend([huge, mixed, tail])
+    assert invalid.value.request_index == 2
+    allocator.alloc_pages([0])
+    wrong_lane = ExtendRequest(3, 8, RoundRobinPages(), last_slot=10, phase=1)
+    with pytest.raises(UnsupportedPagePlanError) as unsupported:
+        allocator.alloc_extend([huge, wrong_lane])
+    assert unsupported.value.request_index == 1
+
+
+@clause("RFC-0001:C-ATOMIC-BATCH")
+@pytest.mark.parametrize("bad", [None, 7, ExtendRequest(0, 1, ZigzagPages())])
+def test_what_is_not_a_batch_is_refused(bad: object) -> None:
+    with pytest.raises(InvalidArgumentError, match="requests"):
+        ReferenceAllocator(LAYOUT).alloc_extend(bad)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="layout"):
+        ReferenceAllocator(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnsupportedPagePlanError(request_index=1, page_position=2, owners=[0, 1]),
+        CapacityWaitError(required=[2], available=[1], deficit=[1], evicted=[0], infeasible=[0]),
+        InvalidRequestError("seq_len: found -1", request_index=3),
+        InvalidFreeError("page 3 is free"),
+        EvictorContractError(pages=[1]),
+        ReplicaDivergedError(ranks=[1, 2]),
+    ],
+)
+def test_errors_survive_pickling(error: OwnerLaneError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), vars(again)) == (str(error), vars(error))
