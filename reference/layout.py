@@ -7,6 +7,7 @@ never looks at which pages are free. Serves [[RFC-0001:C-OWNER-LANE-LAYOUT]].
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal, NewType, SupportsIndex
 
@@ -21,14 +22,18 @@ MAX_SLOTS = 2**63 - 1
 """Slots are int64 on the device, so the last slot of a layout must be one."""
 
 
-def as_index(value: object, name: str) -> int:
-    """`value` as an int: anything with `__index__` but bool, else InvalidArgumentError."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise InvalidArgumentError(f"{name}: expected an integer, found {value!r}")
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise InvalidArgumentError(f"{name}: expected an integer, found {value!r}") from None
+def as_index(value: object, name: str, position: int | None = None) -> int:
+    """`value` as an int: anything with `__index__` but bool, else InvalidArgumentError.
+
+    The error names the argument, and the position in it where one is given.
+    """
+    if type(value) is int:  # most are; the protocol check below is slow
+        return value
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        with suppress(TypeError):
+            return operator.index(value)
+    where = name if position is None else f"{name}[{position}]"
+    raise InvalidArgumentError(f"{where}: expected an integer, found {value!r}")
 
 
 def index_in(value: object, name: str, low: int, high: int) -> int:

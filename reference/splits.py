@@ -91,7 +91,7 @@ class ExplicitOwners:
             raise InvalidArgumentError(
                 f"ExplicitOwners.owners: expected a sequence of lanes, found {owners!r}"
             ) from None
-        checked = (as_index(lane, f"ExplicitOwners.owners[{i}]") for i, lane in enumerate(given))
+        checked = (as_index(lane, "ExplicitOwners.owners", i) for i, lane in enumerate(given))
         object.__setattr__(self, "owners", tuple(checked))
 
 

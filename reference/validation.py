@@ -115,7 +115,7 @@ def checked_ids(ids: Iterable[int], name: str) -> tuple[int, ...]:
         InvalidFreeError: not a sequence of integers.
     """
     try:
-        return tuple(as_index(number, f"{name}[{i}]") for i, number in enumerate(ids))
+        return tuple(as_index(number, name, i) for i, number in enumerate(ids))
     except TypeError:
         raise InvalidFreeError(f"{name}: expected a sequence of ids, found {ids!r}") from None
     except InvalidArgumentError as fault:
