@@ -6,8 +6,9 @@ nothing here is imported by the GPU allocator except the nouns.
 """
 
 from ownerlanes.reference.allocator import ReferenceAllocator
+from ownerlanes.reference.cache import LanePrefixCache
 from ownerlanes.reference.contract import *  # noqa: F403
 from ownerlanes.reference.contract import __all__ as _contract_names
 from ownerlanes.reference.planning import page_owners
 
-__all__ = [*_contract_names, "ReferenceAllocator", "page_owners"]
+__all__ = [*_contract_names, "LanePrefixCache", "ReferenceAllocator", "page_owners"]
