@@ -94,6 +94,10 @@ class DeviceState:
         self.free_counts: list[int] = []
         self.clear()
 
+    def as_current(self) -> torch.cuda.device:
+        """A context in which kernels are launched on this device; the CPU needs none."""
+        return torch.cuda.device(self.flags.get_device())
+
     def clear(self) -> None:
         """Make every page free that is not reserved."""
         self.flags[:, self.layout.reserved_pages : self.layout.pages_per_lane] = 1
