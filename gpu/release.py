@@ -185,8 +185,8 @@ class Releases:
         bad = pages[~self._state.allocated(pages)].tolist()
         more = f" and {len(bad) - PAGES_SHOWN} more" if len(bad) > PAGES_SHOWN else ""
         return (
-            f"{name}: {kind}: expected ids of allocated pages, found pages {bad[:PAGES_SHOWN]}{more}, "
-            "which are free, reserved or out of range; nothing was released"
+            f"{name}: {kind}: expected ids of allocated pages, found pages {bad[:PAGES_SHOWN]}"
+            f"{more}, which are free, reserved or out of range; nothing was released"
         )
 
     def _distinct_pages(self, ids: torch.Tensor, kind: Kind) -> Pages:
