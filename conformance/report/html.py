@@ -7,13 +7,18 @@ Every text goes through `escape`; nothing that a candidate says becomes markup.
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 from ownerlanes.conformance.report.markdown import MARK, facts
-from ownerlanes.conformance.report.model import ObligationEvidence, Report, TestEvidence
+from ownerlanes.conformance.report.model import (
+    STATUSES,
+    ObligationEvidence,
+    Report,
+    TestEvidence,
+)
 from ownerlanes.conformance.report.prose import clause_html, escape, inline
-from ownerlanes.rfcs.obligations import Clause, Rfc
+from ownerlanes.rfcs.obligations import Rfc
 from ownerlanes.rfcs.render import anchor
 
 
@@ -79,23 +84,20 @@ def _failures(report: Report) -> Iterator[str]:
 
 def _overview(report: Report, rfc: Rfc) -> Iterator[str]:
     titles = {clause.id: clause.title for clause in rfc.clauses}
-    yield "<h2>Clauses</h2><table><thead><tr><th>clause</th>"
-    yield '<th class="number">passed</th><th class="number">failed</th>'
-    yield '<th class="number">other</th></tr></thead><tbody>'
+    heads = "".join(f'<th class="number">{status}</th>' for status in STATUSES)
+    yield f"<h2>Clauses</h2><table><thead><tr><th>clause</th>{heads}</tr></thead><tbody>"
     for clause, rows in groupby(report.obligations, key=lambda row: row.clause):
-        statuses = [row.status for row in rows]
-        passed, failed = statuses.count("passed"), statuses.count("failed")
-        other = len(statuses) - passed - failed
-        numbers = (_number(passed, "passed"), _number(failed, "failed"), _number(other, "not-run"))
+        found = [row.status for row in rows]
         yield (
             f'<tr><td><a href="#evidence-{escape(anchor(clause))}">'
-            f"{escape(titles.get(clause, clause))}</a></td>{''.join(numbers)}</tr>"
+            f"{escape(clause.partition(':')[2])}</a> {escape(titles.get(clause, ''))}</td>"
+            f"{''.join(_number(found.count(status), status) for status in STATUSES)}</tr>"
         )
     yield "</tbody></table>"
 
 
-def _number(count: int, css_class: str) -> str:
-    return f'<td class="number {css_class if count else ""}">{count}</td>'
+def _number(count: int, status: str) -> str:
+    return f'<td class="number {_css_class(status) if count else "none"}">{count}</td>'
 
 
 def _sections(report: Report, rfc: Rfc) -> Iterator[str]:
@@ -103,23 +105,18 @@ def _sections(report: Report, rfc: Rfc) -> Iterator[str]:
         clause: list(group)
         for clause, group in groupby(report.obligations, key=lambda row: row.clause)
     }
-    for clause in rfc.clauses:
+    for clause in sorted(rfc.clauses, key=lambda clause: clause.id not in rows):
         yield f'<section id="evidence-{anchor(clause.id)}">'
         yield f"<h2>{escape(clause.title)}</h2>"
         yield f'<p class="soft">{escape(clause.id)} · text SHA-256 {clause.sha256}</p>'
-        if clause.id in rows:
-            yield from _table(rows[clause.id])
-        yield from _text(clause, is_open=clause.id not in rows)
-        yield "</section>"
+        yield from _table(rows.get(clause.id, []))
+        yield f'<details id="{anchor(clause.id)}"><summary>Text of the clause</summary>'
+        yield f'<div class="text">{clause_html(clause)}</div></details></section>'
 
 
-def _text(clause: Clause, *, is_open: bool) -> Iterator[str]:
-    yield f'<details id="{anchor(clause.id)}"{" open" if is_open else ""}>'
-    yield "<summary>Text of the clause</summary>"
-    yield f'<div class="text">{clause_html(clause)}</div></details>'
-
-
-def _table(rows: Iterable[ObligationEvidence]) -> Iterator[str]:
+def _table(rows: list[ObligationEvidence]) -> Iterator[str]:
+    if not rows:
+        return
     yield '<table class="obligations"><thead><tr><th class="id">no.</th><th>obligation</th>'
     yield '<th class="status">result</th><th class="tests">evidence</th></tr></thead><tbody>'
     for row in rows:
@@ -132,6 +129,7 @@ def _table(rows: Iterable[ObligationEvidence]) -> Iterator[str]:
             f'<td class="status {_css_class(row.status)}">{MARK[row.status]} {row.status}</td>'
             f'<td class="tests">{"".join(_tests(row))}</td></tr>'
         )
+        yield from _messages(row)
     yield "</tbody></table>"
 
 
@@ -143,13 +141,23 @@ def _tests(row: ObligationEvidence) -> Iterator[str]:
     plural = "" if len(row.tests) == 1 else "s"
     yield f"<details{' open' if row.status == 'failed' else ''}><summary>"
     yield f"{len(row.tests)} test{plural}, {row.examples} examples, {seconds:.2f} s</summary><ul>"
-    yield from (_test(test) for test in row.tests)
+    yield from (f"<li>{_test(test)}</li>" for test in row.tests)
     yield "</ul></details>"
 
 
 def _test(test: TestEvidence) -> str:
-    message = f"<pre>{escape(test.message)}</pre>" if test.message else ""
+    why = f": {escape(test.message)}" if test.status == "not claimed" and test.message else ""
     return (
-        f'<li><span class="{_css_class(test.status)}">{MARK[test.status]} {test.status}</span> '
-        f"{escape(test.id)} · {test.examples} examples, {test.seconds:.2f} s{message}</li>"
+        f'<span class="{_css_class(test.status)}">{MARK[test.status]} {test.status}</span> '
+        f"{escape(test.id)} · {test.examples} examples, {test.seconds:.2f} s{why}"
     )
+
+
+def _messages(row: ObligationEvidence) -> Iterator[str]:
+    """What the failed tests said, over the whole width of the table."""
+    for test in row.tests:
+        if test.status == "failed":
+            yield (
+                f'<tr class="message"><td colspan="4">{escape(test.id)}'
+                f"<pre>{escape(test.message)}</pre></td></tr>"
+            )

@@ -80,7 +80,7 @@ def facts(report: Report) -> list[tuple[str, str]]:
         ("RFC", f"{report.rfc.id} {report.rfc.version}, text SHA-256 {report.rfc.sha256}"),
         ("started", report.started),
         ("seconds", f"{report.seconds:.1f}"),
-        *((f"version of {name}", version) for name, version in report.versions.items()),
+        ("versions", ", ".join(f"{name} {version}" for name, version in report.versions.items())),
     ]
 
 
