@@ -130,7 +130,7 @@ def evidence(
 ) -> tuple[ObligationEvidence, ...]:
     """A row for every obligation of the RFC, from the results by id of obligation or clause.
 
-    A test that cites a whole clause, "RFC-0001:C-X", is listed under each of its obligations.
+    A test that cites a whole clause is listed under each of its obligations.
 
     Raises:
         RfcError: an id is not in the RFC.
