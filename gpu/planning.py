@@ -173,7 +173,7 @@ def _blocks(rows: Rows) -> Plan:
     whole = np.ones(len(items), dtype=np.bool_)
     if ZigzagTokens in kinds:
         unit = np.where(by_token, rows.layout.page_size, 1)[:, None]
-        place = begin + np.where(by_token, rows.take(batch.offset), 0)[:, None]
+        place = begin + np.where(by_token & (items > 0), rows.take(batch.offset), 0)[:, None]
         cut = (place % unit != 0) & (begin < items[:, None])
         cut[:, 0] = cut[:, lanes] = False  # a request's start, and two blocks of one lane
         whole = ~cut.any(axis=1)

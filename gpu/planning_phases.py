@@ -108,8 +108,7 @@ def _exact_counts(counts: Sequence[int]) -> Counts:
 def _rotations(lanes: int) -> Integers:
     """[phase, lane] -> the lane that `lane` stands for before that phase."""
     lane = np.arange(lanes)
-    before: Integers = (lane - lane[:, None]) % lanes
-    return before
+    return (lane - lane[:, None]) % lanes
 
 
 def _rotate(tables: Integers, turns: Integers) -> Integers:
@@ -119,7 +118,8 @@ def _rotate(tables: Integers, turns: Integers) -> Integers:
     count, lanes = tables.shape[-2:]
     base = (np.arange(lanes) - turns[:, None]) % lanes
     base += (np.arange(count) * lanes)[:, None]
-    return tables.reshape(-1, count * lanes).take(base, axis=1)
+    turned: Integers = tables.reshape(-1, count * lanes).take(base, axis=1)
+    return turned
 
 
 def place_on_lanes(batch: Batch, plan: Plan, phases: Integers, layout: LaneLayout) -> LanePlan:
