@@ -1,0 +1,210 @@
+"""The prefix cache's trie as flat columns: a node is an integer, its fields are array entries.
+
+This keeps a million pages in some hundred bytes each and lets a path be stamped or counted with
+one numpy call. It links and unlinks nodes and knows nothing of lanes being short, of pins being
+balanced or of what may be evicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Nodes = npt.NDArray[np.intp]
+"""Node numbers, as an index into the columns."""
+
+ROOT = 0
+"""The node above every first key: no page, never stamped, never evicted."""
+
+GONE = -1
+"""Stamp and birth tick of a node number that is not in use."""
+
+
+NO_PHASE = -1
+"""Phase of the root and of nodes that were inserted without one."""
+
+
+class NodeTable:
+    """Columns of a growing trie, and the way from keys and from pages to nodes.
+
+    Attributes:
+        page, lane, phase: what was inserted; phase NO_PHASE stands for None.
+        parent, depth: the place in the trie; depth 1 is right under the root.
+        same_lane: the nearest node above on the same lane, ROOT if there is none.
+        born: tick of the insertion; with the node number it identifies a node for ever.
+        stamp: tick of the last use; GONE for node numbers not in use.
+        pins: pins counted on the node itself.
+        protecting: pins at or below the node.
+        node_of: page id -> node.
+    """
+
+    _COLUMNS: ClassVar = {
+        "page": np.int64,
+        "lane": np.int32,
+        "phase": np.int32,
+        "parent": np.int32,
+        "depth": np.int32,
+        "same_lane": np.int32,
+        "born": np.int64,
+        "stamp": np.int64,
+        "pins": np.int32,
+        "protecting": np.int32,
+    }
+    page: npt.NDArray[np.int64]
+    lane: npt.NDArray[np.int32]
+    phase: npt.NDArray[np.int32]
+    parent: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.int32]
+    same_lane: npt.NDArray[np.int32]
+    born: npt.NDArray[np.int64]
+    stamp: npt.NDArray[np.int64]
+    pins: npt.NDArray[np.int32]
+    protecting: npt.NDArray[np.int32]
+
+    def __init__(self) -> None:
+        self.node_of: dict[int, int] = {}
+        # Below a node: nothing, its only child, or its children by key. Chains, the common case,
+        # need no dict.
+        self._below: list[int | dict[Hashable, int] | None] = [None]
+        self._key: list[Hashable] = [None]
+        self._unused: list[int] = []
+        for name, kind in self._COLUMNS.items():
+            setattr(self, name, np.zeros(1, dtype=kind))
+        self.stamp[ROOT] = self.born[ROOT] = GONE
+        self.phase[ROOT] = NO_PHASE
+
+    def walk(self, keys: Sequence[Hashable]) -> Nodes:
+        """The nodes that the keys lead to from the root, as far as there are any."""
+        below, key_of = self._below, self._key
+        path: list[int] = []
+        node = ROOT
+        for key in keys:
+            under = below[node]
+            if isinstance(under, int):
+                only = key_of[under]
+                if only is not key and only != key:
+                    break
+                node = under
+            elif under is None or (found := under.get(key)) is None:
+                break
+            else:
+                node = found
+            path.append(node)
+        return np.array(path, dtype=np.intp)
+
+    def append_chain(
+        self,
+        path: Nodes,
+        keys: Sequence[Hashable],
+        pages: Sequence[int],
+        lanes: npt.NDArray[np.int64],
+        phase: int | None,
+        tick: int,
+    ) -> Nodes:
+        """New nodes for `keys`, each below the one before, the first one below `path`."""
+        new = self._take_numbers(len(keys))
+        above = int(path[-1]) if len(path) else ROOT
+        self._link(above, keys[0], new[0])
+        for node, under in zip(new, islice(new, 1, None), strict=False):
+            self._below[node] = under
+        for node, key in zip(new, keys, strict=True):
+            self._key[node] = key
+        self.node_of.update(zip(pages, new, strict=True))
+        at = np.array(new, dtype=np.intp)
+        self.page[at] = pages
+        self.lane[at] = lanes
+        self.phase[at] = NO_PHASE if phase is None else phase
+        self.parent[at] = [above, *new[:-1]]
+        self.depth[at] = np.arange(len(path) + 1, len(path) + len(new) + 1)
+        self.same_lane[at] = self._nearest_above(path, new, lanes.tolist())
+        self.born[at] = tick
+        self.stamp[at] = tick
+        self.pins[at] = 0
+        self.protecting[at] = 0
+        return at
+
+    def deepest_by_lane(self, path: Nodes) -> dict[int, int]:
+        """For each lane on a path its deepest node there."""
+        return dict(zip(self.lane[path].tolist(), path.tolist(), strict=True))  # the last one wins
+
+    def _nearest_above(self, path: Nodes, new: Sequence[int], lanes: Sequence[int]) -> list[int]:
+        nearest = self.deepest_by_lane(path)
+        above: list[int] = []
+        for lane, node in zip(lanes, new, strict=True):
+            above.append(nearest.get(lane, ROOT))
+            nearest[lane] = node
+        return above
+
+    def unlink(self, top: int) -> tuple[list[int], list[int]]:
+        """Take a node and all below it out of the trie; their stamps are GONE at once.
+
+        Their other columns stay readable until `discard`.
+
+        Returns:
+            All of them, parents before children, and those that had the top's stamp.
+        """
+        self._unlink_from_parent(top)
+        below, stamp = self._below, self.stamp.data
+        tick = stamp[top]
+        subtree, chain = [top], []
+        for node in subtree:  # grows as it goes
+            if stamp[node] == tick:
+                chain.append(node)
+            stamp[node] = GONE
+            under = below[node]
+            if isinstance(under, int):
+                subtree.append(under)
+            elif under is not None:
+                subtree.extend(under.values())
+        return subtree, chain
+
+    def _unlink_from_parent(self, node: int) -> None:
+        above = int(self.parent[node])
+        siblings = self._below[above]
+        if isinstance(siblings, dict):
+            del siblings[self._key[node]]
+            if len(siblings) == 1:
+                (self._below[above],) = siblings.values()
+        else:
+            self._below[above] = None
+
+    def discard(self, nodes: Sequence[int]) -> list[int]:
+        """Forget unlinked nodes, so that their numbers may be used again; their pages."""
+        at = np.array(nodes, dtype=np.intp)
+        pages: list[int] = self.page[at].tolist()
+        self.born[at] = GONE
+        for page in pages:
+            del self.node_of[page]
+        for node in nodes:
+            self._key[node] = self._below[node] = None
+        self._unused.extend(nodes)
+        return pages
+
+    def _link(self, above: int, key: Hashable, node: int) -> None:
+        under = self._below[above]
+        if under is None:
+            self._below[above] = node
+        elif isinstance(under, dict):
+            under[key] = node
+        else:
+            self._below[above] = {self._key[under]: under, key: node}
+
+    def _take_numbers(self, count: int) -> list[int]:
+        """Numbers of nodes not in use; the columns grow by half when there are too few."""
+        reused = self._unused[-count:]
+        del self._unused[-count:]
+        first, fresh = len(self._key), count - len(reused)
+        self._key.extend([None] * fresh)
+        self._below.extend([None] * fresh)
+        capacity = len(self.page)
+        if first + fresh > capacity:
+            for name in self._COLUMNS:
+                column = getattr(self, name)
+                longer = np.zeros(max(first + fresh, capacity * 3 // 2), dtype=column.dtype)
+                longer[:capacity] = column
+                setattr(self, name, longer)
+        return reused + list(range(first, first + fresh))
