@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ownerlanes.conformance.device import prepare_triton
 
 prepare_triton()
+
+# The interpreter's first launch takes longer than any example after it.
+settings.register_profile("tests", deadline=None, derandomize=True)
+settings.load_profile("tests")
 
 ROOT = Path(__file__).resolve().parent.parent
 
