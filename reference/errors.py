@@ -174,4 +174,6 @@ class ReplicaDivergedError(OwnerLaneError):
 
     def __init__(self, *, ranks: Sequence[int]) -> None:
         self.ranks = tuple(ranks)
-        super().__init__(f"allocator state of ranks {list(self.ranks)} differs from rank 0")
+        super().__init__(
+            f"allocator state of ranks {list(self.ranks)} differs from that of the lowest rank"
+        )
