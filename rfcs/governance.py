@@ -12,7 +12,7 @@ from typing import Any
 
 from ownerlanes.rfcs.obligations import Rfc, RfcError, read_toml
 from ownerlanes.rfcs.problems import Problem, line_of
-from ownerlanes.rfcs.schemas import check_artifact
+from ownerlanes.rfcs.schemas import check_header, check_schema
 from ownerlanes.rfcs.tree import Tree
 
 
@@ -24,7 +24,8 @@ def check_governance(tree: Tree, rfc: Rfc) -> list[Problem]:
     documents: dict[Path, dict[str, Any]] = {}
     for kind in ("guard", "work"):
         for path in sorted((tree.gov / kind).glob("*.toml")):
-            found = list(check_artifact(tree, path, kind))
+            problems += check_header(tree, path, kind)
+            found = list(check_schema(tree, path, kind))
             problems += found
             if not found:
                 documents[path] = read_toml(path)

@@ -17,10 +17,27 @@ from ownerlanes.rfcs.obligations import RfcError, read_toml
 from ownerlanes.rfcs.problems import Problem, line_of
 from ownerlanes.rfcs.tree import Tree
 
-HEADER = "#:schema "
+HEADERS = {
+    "rfc": "#:schema ../schema/rfc.schema.json",
+    "clause": "#:schema ../../schema/clause.schema.json",
+    "work": "#:schema ../schema/work.schema.json",
+    "guard": "#:schema ../schema/guard.schema.json",
+}
+"""The first line of each kind of artifact; `gov/schema` is a link to `rfcs/schema`."""
 
 
-def check_artifact(tree: Tree, path: Path, kind: str) -> Iterator[Problem]:
+def check_header(tree: Tree, path: Path, kind: str) -> Iterator[Problem]:
+    """Problems of the line that names the schema."""
+    expected = HEADERS[kind]
+    if path.read_text(encoding="utf-8").partition("\n")[0] != expected:
+        yield Problem(
+            tree.name(path), 1, f"the first line must name its schema, from here: {expected}"
+        )
+    elif not (path.parent / expected.partition(" ")[2]).is_file():
+        yield Problem(tree.name(path), 1, f"there is no file at {expected.partition(' ')[2]}")
+
+
+def check_schema(tree: Tree, path: Path, kind: str) -> Iterator[Problem]:
     """Problems of one file of a kind that has a schema: "rfc", "clause", "work" or "guard"."""
     name = tree.name(path)
     schema = tree.rfcs / "schema" / f"{kind}.schema.json"
@@ -30,27 +47,9 @@ def check_artifact(tree: Tree, path: Path, kind: str) -> Iterator[Problem]:
         yield Problem(name, 1, f"{fault}")
         return
     text = path.read_text(encoding="utf-8")
-    first = text.partition("\n")[0]
-    named = (path.parent / first.removeprefix(HEADER).strip()).resolve()
-    if not first.startswith(HEADER) or named != schema.resolve():
-        expected = Path(*[".."] * len(path.parent.relative_to(tree.root).parts))
-        yield Problem(
-            name,
-            1,
-            f"the first line must name its schema: {HEADER}"
-            f"{_shortest(tree, path, expected / tree.name(schema))}",
-        )
     validator = jsonschema.Draft7Validator(json.loads(schema.read_text(encoding="utf-8")))
     for error in sorted(validator.iter_errors(document), key=str):
         yield Problem(name, _line(text, error), f"{_where(error)}: {error.message} ({schema.name})")
-
-
-def _shortest(tree: Tree, path: Path, fallback: Path) -> str:
-    """How the schema is named from beside `path`; files under rfcs stay inside rfcs."""
-    if path.is_relative_to(tree.rfcs):
-        up = len(path.parent.relative_to(tree.rfcs).parts)
-        return Path(*[".."] * up, "schema", fallback.name).as_posix()
-    return fallback.as_posix()
 
 
 def _where(error: Any) -> str:

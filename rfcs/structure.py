@@ -12,7 +12,7 @@ from typing import Any
 
 from ownerlanes.rfcs.obligations import KEYWORDS, RFC_ID, items, read_toml
 from ownerlanes.rfcs.problems import Problem, line_of
-from ownerlanes.rfcs.schemas import check_artifact
+from ownerlanes.rfcs.schemas import check_header, check_schema
 from ownerlanes.rfcs.tree import Tree
 
 RATIONALE = "**Rationale:**"
@@ -21,11 +21,13 @@ RATIONALE = "**Rationale:**"
 def check_files(tree: Tree) -> list[Problem]:
     """Everything that can be said of the RFC's files without loading it as a whole."""
     rfc_file = tree.rfcs / RFC_ID / "rfc.toml"
-    problems = list(check_artifact(tree, rfc_file, "rfc"))
+    if not rfc_file.is_file():
+        return [Problem(tree.name(rfc_file), 1, "missing; the folder is named as the RFC's id")]
+    problems = [*check_header(tree, rfc_file, "rfc"), *check_schema(tree, rfc_file, "rfc")]
     clause_files = sorted((tree.rfcs / RFC_ID / "clauses").glob("*.toml"))
     for path in clause_files:
-        found = list(check_artifact(tree, path, "clause"))
-        problems += found or _check_clause(tree, path)
+        problems += check_header(tree, path, "clause")
+        problems += list(check_schema(tree, path, "clause")) or _check_clause(tree, path)
     if not problems:
         document = read_toml(rfc_file)
         problems += _check_id(tree, rfc_file, document["govctl"]["id"], rfc_file.parent.name)
