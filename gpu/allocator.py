@@ -16,8 +16,8 @@ import torch
 
 from ownerlanes.gpu.allocation import TensorExtendAllocation
 from ownerlanes.gpu.eviction import EvictionDoor
-from ownerlanes.gpu.kernels_launch import Launcher, to_device
-from ownerlanes.gpu.packing import pack_batch, pack_owners
+from ownerlanes.gpu.kernels_launch import Launcher
+from ownerlanes.gpu.packing import Packed, pack_batch, pack_owners
 from ownerlanes.gpu.planning import DEMAND, Plan, plan_batch
 from ownerlanes.gpu.planning_phases import (
     LanePlan,
@@ -112,11 +112,12 @@ class TritonAllocator:
             filling=batch.tail_pages,
         )
         packed = pack_batch(batch, plan, lane_plan, self.device)
-        parameters = to_device(packed, self._state)
-        pages = self._launcher.select(packed, parameters)
+        pages, slots = self._launcher.empty_outputs(packed)
+        parameters = self._to_device(packed)
+        self._launcher.select(packed, parameters, pages)
         self._state.take(lane_plan.required)
         return TensorExtendAllocation(
-            out_cache_loc=self._launcher.flatten(packed, parameters, pages),
+            out_cache_loc=self._launcher.flatten(packed, parameters, pages, slots),
             extend_offsets=packed.extend_offsets,
             phases=tuple(lane_plan.phases.tolist()),
             evicted=evicted,
@@ -164,7 +165,8 @@ class TritonAllocator:
             filling=np.empty(0, dtype=np.int64),
         )
         packed = pack_owners(lanes, required, self.device)
-        pages = self._launcher.select(packed, to_device(packed, self._state))
+        pages, _ = self._launcher.empty_outputs(packed)
+        self._launcher.select(packed, self._to_device(packed), pages)
         self._state.take(required)
         return pages
 
@@ -228,6 +230,10 @@ class TritonAllocator:
         self._door.refuse("clear")
         self._releases.fold()
         self._state.clear()
+
+    def _to_device(self, packed: Packed) -> torch.Tensor:
+        """The parameters on the device, without waiting for the copy."""
+        return packed.buffer.to(self.device, non_blocking=True)
 
     def _planned(self, requests: Iterable[ExtendRequest]) -> tuple[Batch, Plan]:
         batch, fault = read_batch(requests, self.layout)

@@ -23,24 +23,30 @@ INT32_LIMIT = 2**31
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """How much one program does.
+    """How much one program does; all of these are powers of two.
 
     Attributes:
-        lanes: lanes of the selection kernel, a power of two; fewer where there are fewer.
-        tokens: tokens of the flattening kernel, a power of two; fewer where there are fewer.
-        warps: of either kernel.
+        lanes: lanes of the selection kernel, or fewer where there are fewer.
+        fewest, most: tokens of the flattening kernel, or tail pages, as there are.
         wide: whether tokens are always numbered in int64. The interpreter checks every int32
             operation for overflow, which costs more than the width.
     """
 
     lanes: int
-    tokens: int
-    warps: int
+    fewest: int
+    most: int
     wide: bool
 
+    def block(self, items: int) -> int:
+        """How many of some items a program does."""
+        return min(max(triton.next_power_of_2(items), self.fewest), self.most)
 
-GPU_SHAPES = Shapes(lanes=1, tokens=512, warps=8, wide=False)
-INTERPRETER_SHAPES = Shapes(lanes=64, tokens=2**16, warps=1, wide=True)
+
+GPU_SHAPES = Shapes(lanes=1, fewest=512, most=512, wide=False)
+INTERPRETER_SHAPES = Shapes(lanes=64, fewest=1, most=2**16, wide=True)
+FLAGS_PER_WARP = 128
+TOKENS_PER_WARP = 64
+"""Two slots a thread are one 128-bit store."""
 
 
 class Launcher:
@@ -50,12 +56,25 @@ class Launcher:
         self._state = state
         self.shapes = GPU_SHAPES if state.device.type == "cuda" else INTERPRETER_SHAPES
 
-    def select(self, packed: Packed, parameters: torch.Tensor) -> torch.Tensor:
-        """Take the pages of a packed allocation; int64 page ids in flattened order."""
+    def empty_outputs(self, packed: Packed) -> tuple[torch.Tensor, torch.Tensor]:
+        """Room for a packed allocation's new page ids and slots, both int64.
+
+        Taken before anything is selected, so that a lack of memory changes nothing. The room for
+        slots is whole blocks of the flattening kernel.
+        """
+        num_tokens = packed.extend_offsets[-1]
+        block = self.shapes.block(num_tokens)
+        pages = torch.empty(packed.page_offsets[-1], dtype=torch.int64, device=self._state.device)
+        slots = torch.empty(
+            triton.cdiv(num_tokens, block) * block, dtype=torch.int64, device=self._state.device
+        )
+        return pages, slots
+
+    def select(self, packed: Packed, parameters: torch.Tensor, pages: torch.Tensor) -> None:
+        """Take the pages of a packed allocation and write their ids in flattened order."""
         state, layout = self._state, self._state.layout
-        pages = torch.empty(packed.page_offsets[-1], dtype=torch.int64, device=state.device)
         if not len(pages):
-            return pages
+            return
         lanes = min(self.shapes.lanes, triton.next_power_of_2(layout.num_lanes))
         with state.as_current():
             select_kernel[(triton.cdiv(layout.num_lanes, lanes),)](
@@ -71,23 +90,20 @@ class Launcher:
                 HAS_LISTED=packed.has_listed,
                 LANES=lanes,
                 BLOCK=state.block,
-                num_warps=self.shapes.warps,
+                num_warps=max(state.block // FLAGS_PER_WARP, 1),
             )
-        return pages
 
     def flatten(
-        self, packed: Packed, parameters: torch.Tensor, pages: torch.Tensor
+        self, packed: Packed, parameters: torch.Tensor, pages: torch.Tensor, slots: torch.Tensor
     ) -> torch.Tensor:
-        """The slots of a packed batch's new tokens: int64, contiguous."""
+        """Write the slots of a packed batch's new tokens; the part of `slots` that they fill."""
         state, size = self._state, self._state.layout.page_size
         num_tokens = packed.extend_offsets[-1]
         if not num_tokens:
-            return torch.empty(0, dtype=torch.int64, device=state.device)
-        block = min(self.shapes.tokens, triton.next_power_of_2(num_tokens))
-        grid = triton.cdiv(num_tokens, block)
-        slots = torch.empty(grid * block, dtype=torch.int64, device=state.device)
+            return slots
+        block = self.shapes.block(num_tokens)
         with state.as_current():
-            flatten_kernel[(grid,)](
+            flatten_kernel[(len(slots) // block,)](
                 slots,
                 pages,
                 parameters[packed.request_columns :],
@@ -96,9 +112,9 @@ class Launcher:
                 search_steps(packed.num_requests),
                 PAGE_SIZE=size,
                 HAS_TAILS=packed.has_tails,
-                WIDE=self.shapes.wide or grid * block + size >= INT32_LIMIT,
+                WIDE=self.shapes.wide or len(slots) + size >= INT32_LIMIT,
                 BLOCK=block,
-                num_warps=self.shapes.warps,
+                num_warps=max(block // TOKENS_PER_WARP, 1),
             )
         return slots[:num_tokens]
 
@@ -118,8 +134,7 @@ class Launcher:
                 places.to(state.device, non_blocking=True),
                 first,
                 len(pages),
-                BLOCK=min(self.shapes.tokens, triton.next_power_of_2(len(pages))),
-                num_warps=self.shapes.warps,
+                BLOCK=self.shapes.block(len(pages)),
             )
         return int(first.item())
 
@@ -127,8 +142,3 @@ class Launcher:
 def search_steps(count: int) -> int:
     """Halvings that a binary search needs to find one of `count` rows."""
     return (count - 1).bit_length()
-
-
-def to_device(packed: Packed, state: DeviceState) -> torch.Tensor:
-    """The parameters on the device, without waiting for the copy."""
-    return packed.buffer.to(state.device, non_blocking=True)

@@ -17,7 +17,7 @@ import triton
 
 from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, PoolSnapshot
 
-FLAG_BLOCK = 1024
+FLAG_BLOCK = 2048
 """Most flags that a kernel needs to read at once: a lane's row is whole blocks of that size."""
 
 SMALLEST_BLOCK = 16

@@ -1,4 +1,4 @@
-"""The kernels of releases and direct writes compile for every GPU family that we name."""
+"""All kernels compile for every GPU family that we name, and none spills registers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from pathlib import Path
 
 from compile_ahead import TARGETS, Kernel, compile_everywhere
 
+from ownerlanes.gpu.kernels_launch import FLAGS_PER_WARP, GPU_SHAPES, TOKENS_PER_WARP
 from ownerlanes.gpu.slot_math import layout_constants
+from ownerlanes.gpu.state import FLAG_BLOCK
 from ownerlanes.reference.contract import LaneLayout
 
 LAYOUTS = (LaneLayout(8, 64, 1000), LaneLayout(3, 2**54, 99, "blocked"))
@@ -46,7 +48,47 @@ def direct_write_kernels() -> list[Kernel]:
     return kernels
 
 
+def allocation_kernels() -> list[Kernel]:
+    module = "ownerlanes.gpu.kernels"
+    counts = dict.fromkeys(
+        ("num_requests", "num_lanes", "stride", "pages_per_lane", "search_steps"), "i32"
+    )
+    select = {"flags": "*u8", "pages": "*i64", "parameters": "*i64"} | counts
+    sizes = {"LANES": GPU_SHAPES.lanes, "BLOCK": FLAG_BLOCK}
+    kernels = [
+        Kernel(
+            module,
+            "select_kernel",
+            select,
+            {"INTERLEAVED": interleaved, "HAS_LISTED": listed} | sizes,
+            FLAG_BLOCK // FLAGS_PER_WARP,
+        )
+        for interleaved, listed in ((True, True), (False, False))
+    ]
+    flatten = {"slots": "*i64", "pages": "*i64", "columns": "*i64", "num_requests": "i32"}
+    flatten |= {"num_tokens": "i32", "search_steps": "i32"}
+    for size, tails, wide in ((64, True, False), (2**40, False, True)):
+        constants = {"PAGE_SIZE": size, "HAS_TAILS": tails, "WIDE": wide, "BLOCK": GPU_SHAPES.most}
+        warps = GPU_SHAPES.most // TOKENS_PER_WARP
+        kernels.append(Kernel(module, "flatten_kernel", flatten, constants, warps))
+    asked = {"flags": "*u8", "places": "*i64", "first": "*i64", "count": "i32"}
+    kernels.append(Kernel(module, "first_free_kernel", asked, {"BLOCK": GPU_SHAPES.most}))
+    return kernels
+
+
 def test_kernels_compile_for_gpus(tmp_path: Path) -> None:
-    kernels = [*release_kernels(), *direct_write_kernels()]
+    kernels = [*allocation_kernels(), *release_kernels(), *direct_write_kernels()]
+    used = compile_everywhere(kernels, tmp_path)
+    for kernel, usages in zip(kernels, used, strict=True):
+        print(kernel.name, kernel.constants)
+        for usage in usages:
+            print("   ", usage)
     every = [str(architecture) for _, architecture, _ in TARGETS]
-    assert compile_everywhere(kernels, tmp_path) == [every] * len(kernels)
+    assert [[usage.architecture for usage in usages] for usages in used] == [every] * len(kernels)
+    spilling = [
+        (kernel.name, usage)
+        for kernel, usages in zip(kernels, used, strict=True)
+        for usage in usages
+        if usage.spilled_bytes
+    ]
+    assert not spilling
