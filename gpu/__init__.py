@@ -1,8 +1,22 @@
-"""The Triton allocator and what engines call, next to the nouns and errors of the contract."""
+"""The Triton allocator and what engines call, next to the nouns and errors of the contract.
+
+Set TRITON_INTERPRET=1 before the first import where there is no GPU. The arithmetic of slots for
+engines' own kernels is in `ownerlanes.gpu.slot_math`.
+"""
 
 from ownerlanes.gpu.allocation import TensorExtendAllocation
 from ownerlanes.gpu.allocator import TritonAllocator
+from ownerlanes.gpu.cache import LanePrefixCache
+from ownerlanes.gpu.direct_write import direct_write
+from ownerlanes.gpu.replica import ReplicaGuard
 from ownerlanes.reference.contract import *  # noqa: F403
 from ownerlanes.reference.contract import __all__ as _contract_names
 
-__all__ = [*_contract_names, "TensorExtendAllocation", "TritonAllocator"]
+__all__ = [
+    *_contract_names,
+    "LanePrefixCache",
+    "ReplicaGuard",
+    "TensorExtendAllocation",
+    "TritonAllocator",
+    "direct_write",
+]
