@@ -16,8 +16,8 @@ from interpreter_orders import Counted, bounds_checked, interleaved, permuted
 from pool_model import layouts
 
 from ownerlanes.conformance.clauses import clause
-from ownerlanes.gpu import direct_write as module
-from ownerlanes.gpu.direct_write import (
+from ownerlanes.gpu import direct_writes as module
+from ownerlanes.gpu.direct_writes import (
     direct_write,
     lane_of_page,
     lane_of_slot,
