@@ -123,10 +123,9 @@ class LanePrefixCache:
         self._nodes.stamp[path] = self._tick
         known = len(path)
         if known < len(keys):
-            new = self._nodes.append_chain(
+            path = self._nodes.append_chain(
                 path, keys[known:], given[known:], lanes[known:], phase, self._tick
             )
-            path = np.concatenate((path, new))
             self._count(self._cached, lanes[known:], 1)
             self._count(self._evictable, lanes[known:], 1)
         self._enter(path)
@@ -190,16 +189,17 @@ class LanePrefixCache:
         short = checked_deficit(deficit, self.layout)
         heads: dict[int, int] = {}
         self._look_up(range(len(short)), short, heads)
-        going: list[int] = []
+        subtrees = [np.array([], dtype=np.intp)]
         while heads:
             first = min(heads.values())
             tick = tick_of(first)
             here = [lane for lane, entry in heads.items() if tick_of(entry) == tick]
             top = self._last_taken(node_of(first), tick, short, len(here))
             subtree, chain = self._nodes.unlink(top)
-            going += subtree
+            subtrees.append(subtree)
             self._order.add_above(chain, tick)
             self._look_up(here, short, heads)
+        going = np.concatenate(subtrees)
         lanes = self._nodes.lane[going]
         self._count(self._cached, lanes, -1)
         self._count(self._evictable, lanes, -1)
@@ -298,7 +298,8 @@ class LanePrefixCache:
     def _checked_duplicates(self, given: list[int], cached: list[int]) -> tuple[int, ...]:
         """The given pages whose key has another page; none may be cached elsewhere."""
         different = [page for page, there in zip(given, cached, strict=False) if page != there]
-        for page in (*different, *given[len(cached) :]):
-            if page in self._nodes.node_of:
-                raise InvalidArgumentError(f"pages: page {page} is cached under another key")
+        strangers = (*different, *given[len(cached) :])
+        if not self._nodes.node_of.keys().isdisjoint(strangers):
+            page = next(filter(self.owns, strangers))
+            raise InvalidArgumentError(f"pages: page {page} is cached under another key")
         return tuple(different)

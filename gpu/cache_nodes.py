@@ -8,7 +8,6 @@ balanced or of what may be evicted.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -105,62 +104,61 @@ class NodeTable:
         phase: int | None,
         tick: int,
     ) -> Nodes:
-        """New nodes for `keys`, each below the one before, the first one below `path`."""
+        """Extend a path by new nodes for `keys`, each below the one before; the whole path."""
         new = self._take_numbers(len(keys))
         above = int(path[-1]) if len(path) else ROOT
         self._link(above, keys[0], new[0])
-        for node, under in zip(new, islice(new, 1, None), strict=False):
-            self._below[node] = under
-        for node, key in zip(new, keys, strict=True):
+        for node, key, under in zip(new, keys, (*new[1:], None), strict=True):
             self._key[node] = key
+            self._below[node] = under
         self.node_of.update(zip(pages, new, strict=True))
-        at = np.array(new, dtype=np.intp)
+        whole = np.concatenate((path, np.array(new, dtype=np.intp)))
+        at = whole[len(path) :]
         self.page[at] = pages
         self.lane[at] = lanes
         self.phase[at] = NO_PHASE if phase is None else phase
-        self.parent[at] = [above, *new[:-1]]
-        self.depth[at] = np.arange(len(path) + 1, len(path) + len(new) + 1)
-        self.same_lane[at] = self._nearest_above(path, new, lanes.tolist())
-        self.born[at] = tick
-        self.stamp[at] = tick
-        self.pins[at] = 0
-        self.protecting[at] = 0
-        return at
+        self.parent[at[1:]] = at[:-1]
+        self.parent[at[0]] = above
+        self.depth[at] = np.arange(len(path) + 1, len(whole) + 1)
+        self.same_lane[at] = self._nearest_above(whole)[len(path) :]
+        self.born[at] = self.stamp[at] = tick
+        self.pins[at] = self.protecting[at] = 0
+        return whole
 
     def deepest_by_lane(self, path: Nodes) -> dict[int, int]:
         """For each lane on a path its deepest node there."""
         return dict(zip(self.lane[path].tolist(), path.tolist(), strict=True))  # the last one wins
 
-    def _nearest_above(self, path: Nodes, new: Sequence[int], lanes: Sequence[int]) -> list[int]:
-        nearest = self.deepest_by_lane(path)
-        above: list[int] = []
-        for lane, node in zip(lanes, new, strict=True):
-            above.append(nearest.get(lane, ROOT))
-            nearest[lane] = node
+    def _nearest_above(self, path: Nodes) -> Nodes:
+        """For each node of a path from the root the nearest one above on its lane, or ROOT."""
+        lanes = self.lane[path]
+        by_lane = np.argsort(lanes, kind="stable")
+        before, after = by_lane[:-1], by_lane[1:]
+        above = np.full(len(path), ROOT, dtype=np.intp)
+        above[after] = np.where(lanes[before] == lanes[after], path[before], ROOT)
         return above
 
-    def unlink(self, top: int) -> tuple[list[int], list[int]]:
+    def unlink(self, top: int) -> tuple[Nodes, Nodes]:
         """Take a node and all below it out of the trie; their stamps are GONE at once.
 
         Their other columns stay readable until `discard`.
 
         Returns:
-            All of them, parents before children, and those that had the top's stamp.
+            All of them, and those that had the top's stamp, both from the top down.
         """
         self._unlink_from_parent(top)
-        below, stamp = self._below, self.stamp.data
-        tick = stamp[top]
-        subtree, chain = [top], []
+        below = self._below
+        subtree = [top]
         for node in subtree:  # grows as it goes
-            if stamp[node] == tick:
-                chain.append(node)
-            stamp[node] = GONE
             under = below[node]
             if isinstance(under, int):
                 subtree.append(under)
             elif under is not None:
                 subtree.extend(under.values())
-        return subtree, chain
+        at = np.array(subtree, dtype=np.intp)
+        chain = at[self.stamp[at] == self.stamp[top]]
+        self.stamp[at] = GONE
+        return at, chain
 
     def _unlink_from_parent(self, node: int) -> None:
         above = int(self.parent[node])
@@ -172,16 +170,16 @@ class NodeTable:
         else:
             self._below[above] = None
 
-    def discard(self, nodes: Sequence[int]) -> list[int]:
+    def discard(self, nodes: Nodes) -> list[int]:
         """Forget unlinked nodes, so that their numbers may be used again; their pages."""
-        at = np.array(nodes, dtype=np.intp)
-        pages: list[int] = self.page[at].tolist()
-        self.born[at] = GONE
+        pages: list[int] = self.page[nodes].tolist()
+        self.born[nodes] = GONE
         for page in pages:
             del self.node_of[page]
-        for node in nodes:
+        numbers = nodes.tolist()
+        for node in numbers:
             self._key[node] = self._below[node] = None
-        self._unused.extend(nodes)
+        self._unused += numbers
         return pages
 
     def _link(self, above: int, key: Hashable, node: int) -> None:

@@ -8,7 +8,7 @@ comes up, and a heap with too many of them is rebuilt. It never takes a node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from ownerlanes.gpu.cache_nodes import Nodes, NodeTable
@@ -66,29 +66,21 @@ class LaneOrder:
         """
         self._add(self._nodes.deepest_by_lane(path), tick)
 
-    def add_above(self, taken: Iterable[int], tick: int) -> None:
+    def add_above(self, taken: Nodes, tick: int) -> None:
         """Enter, for each lane of the nodes taken, the next one above them of the same stamp.
 
         Args:
             taken: nodes of the tick's chain that have just been taken, from the top down.
             tick: the stamp that they had.
         """
-        lane, same_lane = self._nodes.lane.data, self._nodes.same_lane.data
-        stamp, protecting = self._nodes.stamp, self._nodes.protecting
-        highest: dict[int, int] = {}
-        for node in taken:
-            highest.setdefault(lane[node], node)
-            if len(highest) == len(self._heaps):
-                break
-        above = {number: same_lane[node] for number, node in highest.items()}
-        self._add(
-            {
-                number: node
-                for number, node in above.items()
-                if stamp[node] == tick and not protecting[node]
-            },
-            tick,
-        )
+        same_lane = self._nodes.same_lane.data
+        stamp, protecting = self._nodes.stamp.data, self._nodes.protecting.data
+        above: dict[int, int] = {}
+        for lane, highest in self._nodes.deepest_by_lane(taken[::-1]).items():
+            node = same_lane[highest]
+            if stamp[node] == tick and not protecting[node]:
+                above[lane] = node
+        self._add(above, tick)
 
     def _add(self, node_by_lane: dict[int, int], tick: int) -> None:
         depth = self._nodes.depth
