@@ -35,6 +35,7 @@ from ownerlanes.reference.contract import (
     LaneLayout,
     Page,
     PoolSnapshot,
+    shown,
 )
 from ownerlanes.reference.eviction import EvictorCalls, check_given_up
 from ownerlanes.reference.planning import new_pages, supported_plans
@@ -44,17 +45,20 @@ from ownerlanes.reference.validation import checked_ids, checked_lanes, checked_
 class ReferenceAllocator:
     """The oracle. Same contract as any other allocator, and no speed to speak of.
 
+    Time and memory grow with the tokens of a batch and the pages of the pool, which it enumerates:
+    it is for batches of up to some 10**6 tokens, not for every length that a request may have.
+
     Args:
         layout: the pool.
         evictor: who may give pages up when a lane is short, or None.
 
     Raises:
-        InvalidArgumentError: `layout` is not a LaneLayout.
+        InvalidArgumentError: `layout` is not a LaneLayout, or `evictor` lacks a method.
     """
 
     def __init__(self, layout: LaneLayout, evictor: Evictor | None = None) -> None:
         if not isinstance(layout, LaneLayout):
-            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {layout!r}")
+            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
         self.layout = layout
         self._pool = pool.all_free(layout)
         self._evictor = EvictorCalls(evictor, layout)
@@ -68,7 +72,8 @@ class ReferenceAllocator:
             InvalidArgumentError: `requests` is not a sequence.
             InvalidRequestError, UnsupportedPagePlanError, CapacityWaitError: in this order over
                 the whole batch; of the first two, the first request at fault.
-            EvictorContractError, ReentrantCallError: the evictor broke its contract.
+            EvictorContractError: the evictor broke its contract; its own exceptions pass through.
+            ReentrantCallError: called back from the evictor.
         """
         self._evictor.refuse_reentry("alloc_extend")
         batch, plans = self._planned(requests)
@@ -102,6 +107,7 @@ class ReferenceAllocator:
 
         Raises:
             InvalidArgumentError, InvalidRequestError, UnsupportedPagePlanError: as alloc_extend.
+            EvictorContractError, ReentrantCallError: as alloc_extend, when a phase is to choose.
         """
         self._evictor.refuse_reentry("plan_extend")
         batch, plans = self._planned(requests)
@@ -145,8 +151,9 @@ class ReferenceAllocator:
         Raises:
             InvalidFreeError: a page is free, reserved or out of range; nothing was released.
         """
-        slots = checked_ids(slots, "slots")
-        self._release("free", (slot // self.layout.page_size for slot in slots))
+        self._refuse_release("free")
+        ids = checked_ids(slots, "slots")
+        self._release("free", (slot // self.layout.page_size for slot in ids))
 
     def free_pages(self, pages: Iterable[int]) -> None:
         """Release these pages; duplicates are one release.
@@ -156,6 +163,7 @@ class ReferenceAllocator:
         Raises:
             InvalidFreeError: a page is free, reserved or out of range; nothing was released.
         """
+        self._refuse_release("free_pages")
         self._release("free_pages", checked_ids(pages, "pages"))
 
     def available_pages(self) -> Counts:
@@ -187,7 +195,7 @@ class ReferenceAllocator:
             given = list(requests)
         except TypeError:
             raise InvalidArgumentError(
-                f"requests: expected a sequence of ExtendRequest, found {requests!r}"
+                f"requests: expected a sequence of ExtendRequest, found {shown(requests)}"
             ) from None
         batch: list[ExtendRequest] = []
         for index, request in enumerate(given):
@@ -247,16 +255,21 @@ class ReferenceAllocator:
         self._pool = pool.release(self._pool, given_up)
         return tuple(sorted(given_up))
 
+    def _refuse_release(self, name: str) -> None:
+        """During evict() a release is the evictor's way to give pages up."""
+        if not self._evictor.evicting:
+            self._evictor.refuse_reentry(name)
+
     def _release(self, name: str, pages: Iterable[int]) -> None:
         distinct = list(dict.fromkeys(pages))
         if self._evictor.evicting:
             self._evictor.give_up(distinct)
             return
-        self._evictor.refuse_reentry(name)
         for page in distinct:
             if not pool.is_allocated(self._pool, page):
                 raise InvalidFreeError(
-                    f"{name}: page {page} is free, reserved or out of range; nothing was released"
+                    f"{name}: page {shown(page)} is free, reserved or out of range; "
+                    "nothing was released"
                 )
         self._pool = pool.release(self._pool, distinct)
 

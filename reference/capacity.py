@@ -65,7 +65,7 @@ def choose_phases(
         }
         phase = fullest_phase(demand, subtract(free, taken))
         left = subtract(subtract(free, taken), demand[phase])
-        if request.phase is None and min(left) < 0 and evictable is not None:
+        if len(demand) > 1 and min(left) < 0 and evictable is not None:
             phase = fullest_phase(demand, subtract(add(free, evictable()), taken))
         phases.append(phase)
         taken = add(taken, demand[phase])

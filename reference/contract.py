@@ -24,6 +24,7 @@ from ownerlanes.reference.errors import (
     ReplicaDivergedError,
     StalePrefixError,
     UnsupportedPagePlanError,
+    shown,
 )
 from ownerlanes.reference.layout import Lane, LaneLayout, Page, Placement, Slot, as_index, index_in
 from ownerlanes.reference.splits import (
@@ -198,4 +199,5 @@ __all__ = [
     "ZigzagTokens",
     "as_index",
     "index_in",
+    "shown",
 ]

@@ -8,9 +8,22 @@ CapacityWaitError.evicted says what eviction released before it.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlist = _SHORT.maxtuple = 20
+_SHORT.maxstring = _SHORT.maxother = 200
+
+
+def shown(value: object) -> str:
+    """A value as an error message shows it: its repr, never longer than a message should be."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # an integer of more digits than Python writes out
+        return f"an {type(value).__name__} too large to write out"
 
 
 class OwnerLaneError(Exception):
@@ -140,8 +153,8 @@ class EvictorContractError(OwnerLaneError):
         self.pages = tuple(pages)
         super().__init__(
             message
-            or f"the evictor gave up pages {list(self.pages)}, which are free, reserved, out of "
-            "range, repeated, or being filled by this batch"
+            or f"the evictor gave up pages {shown(list(self.pages))}, which are free, reserved, "
+            "out of range, repeated, or being filled by this batch"
         )
 
 

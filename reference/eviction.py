@@ -18,6 +18,7 @@ from ownerlanes.reference.contract import (
     LaneLayout,
     ReentrantCallError,
     as_index,
+    shown,
 )
 
 
@@ -25,6 +26,9 @@ class EvictorCalls:
     """The calls to one evictor, and what may be called back meanwhile."""
 
     def __init__(self, evictor: Evictor | None, layout: LaneLayout) -> None:
+        for method in ("evictable_pages", "evict"):
+            if evictor is not None and not callable(getattr(evictor, method, None)):
+                raise InvalidArgumentError(f"evictor: has no {method}(), found {shown(evictor)}")
         self._evictor = evictor
         self._layout = layout
         self._asking: str | None = None
@@ -63,12 +67,12 @@ class EvictorCalls:
     def _evictable_pages(self) -> tuple[int, ...]:
         assert self._evictor is not None
         with self._during("evictable_pages"):
-            answer = self._evictor.evictable_pages()
+            answer = _listed(self._evictor.evictable_pages(), "evictable_pages()")
         counts = _integers(answer, "evictable_pages()")
         if len(counts) != self._layout.num_lanes or min(counts) < 0:
             raise EvictorContractError(
                 f"evictable_pages(): expected {self._layout.num_lanes} counts >= 0, one a lane, "
-                f"found {answer!r}",
+                f"found {shown(answer)}",
                 pages=(),
             )
         return counts
@@ -79,8 +83,8 @@ class EvictorCalls:
         self._given_up = []
         with self._during("evict"):
             answer = self._evictor.evict(deficit)
-        returned = () if answer is None else _integers(answer, "evict()")
-        return (*self._given_up, *returned)
+            returned = () if answer is None else _listed(answer, "evict()")
+        return (*self._given_up, *_integers(returned, "evict()"))
 
     @contextmanager
     def _during(self, name: str) -> Iterator[None]:
@@ -91,13 +95,26 @@ class EvictorCalls:
             self._asking = None
 
 
+def _listed(answer: Iterable[int], name: str) -> tuple[int, ...]:
+    """All of an answer, while the evictor is still being asked: it may be a generator."""
+    try:
+        items = iter(answer)
+    except TypeError:
+        raise _malformed(answer, name) from None
+    return tuple(items)
+
+
 def _integers(answer: Sequence[int], name: str) -> tuple[int, ...]:
     try:
         return tuple(as_index(number, name) for number in answer)
-    except (TypeError, InvalidArgumentError):
-        raise EvictorContractError(
-            f"{name}: expected a sequence of integers, found {answer!r}", pages=()
-        ) from None
+    except InvalidArgumentError:
+        raise _malformed(answer, name) from None
+
+
+def _malformed(answer: object, name: str) -> EvictorContractError:
+    return EvictorContractError(
+        f"{name}: expected a sequence of integers, found {shown(answer)}", pages=()
+    )
 
 
 def check_given_up(pages: Sequence[int], may_release: Callable[[int], bool]) -> None:

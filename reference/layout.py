@@ -7,11 +7,10 @@ never looks at which pages are free. Serves [[RFC-0001:C-OWNER-LANE-LAYOUT]].
 from __future__ import annotations
 
 import operator
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, NewType, SupportsIndex
+from typing import Literal, NewType, SupportsIndex, get_args
 
-from ownerlanes.reference.errors import InvalidArgumentError
+from ownerlanes.reference.errors import InvalidArgumentError, shown
 
 Lane = NewType("Lane", int)
 Page = NewType("Page", int)
@@ -29,18 +28,29 @@ def as_index(value: object, name: str, position: int | None = None) -> int:
     """
     if type(value) is int:  # most are; the protocol check below is slow
         return value
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        with suppress(TypeError):
-            return operator.index(value)
     where = name if position is None else f"{name}[{position}]"
-    raise InvalidArgumentError(f"{where}: expected an integer, found {value!r}")
+    refusal = InvalidArgumentError(f"{where}: expected an integer, found {shown(value)}")
+    if not isinstance(value, SupportsIndex) or _is_bool_or_array(value):
+        raise refusal
+    try:
+        return operator.index(value)
+    except Exception as fault:  # whatever __index__ raises, the argument is at fault
+        raise refusal from fault
+
+
+def _is_bool_or_array(value: object) -> bool:
+    """Array libraries give `__index__` to boolean scalars and to arrays of one element too."""
+    dtype, shape = getattr(value, "dtype", ""), getattr(value, "shape", ())
+    return isinstance(value, bool) or str(dtype).endswith("bool") or tuple(shape) != ()
 
 
 def index_in(value: object, name: str, low: int, high: int) -> int:
     """`value` as an int in [low, high), else InvalidArgumentError."""
     number = as_index(value, name)
     if not low <= number < high:
-        raise InvalidArgumentError(f"{name}: expected {low} <= {name} < {high}, found {number}")
+        raise InvalidArgumentError(
+            f"{name}: expected {low} <= {name} < {high}, found {shown(number)}"
+        )
     return number
 
 
@@ -72,10 +82,12 @@ class LaneLayout:
         ):
             number = index_in(getattr(self, name), name, least, MAX_SLOTS + 1)
             object.__setattr__(self, name, number)
-        if self.placement not in ("interleaved", "blocked"):
+        if not isinstance(self.placement, str) or self.placement not in get_args(Placement):
             raise InvalidArgumentError(
-                f"placement: expected 'interleaved' or 'blocked', found {self.placement!r}"
+                f"placement: expected 'interleaved' or 'blocked', found {shown(self.placement)}"
             )
+        plain = "interleaved" if self.placement == "interleaved" else "blocked"
+        object.__setattr__(self, "placement", plain)  # equal layouts write equal digests
         if self.reserved_pages > self.pages_per_lane:
             raise InvalidArgumentError(
                 f"reserved_pages: expected at most pages_per_lane ({self.pages_per_lane}), "
@@ -134,7 +146,8 @@ class LaneLayout:
 
     def local_slot(self, slot: int) -> int:
         """The index of a slot in its own lane's pool of pages_per_lane * page_size slots."""
-        return self.local_page(self.page_of_slot(slot)) * self.page_size + slot % self.page_size
+        slot = index_in(slot, "slot", 0, self.num_slots)
+        return self.local_page(slot // self.page_size) * self.page_size + slot % self.page_size
 
     def pad_slot(self, lane: int) -> Slot:
         """The first slot of the lane's first reserved page: where padding may be written.

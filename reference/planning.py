@@ -24,6 +24,7 @@ from ownerlanes.reference.contract import (
     UnsupportedPagePlanError,
     ZigzagPages,
     ZigzagTokens,
+    shown,
 )
 from ownerlanes.reference.validation import checked_request, touched_pages
 
@@ -150,6 +151,6 @@ def page_owners(request: ExtendRequest, layout: LaneLayout) -> tuple[int, ...]:
             the page of `last_slot` is allocated is not known here.
     """
     if not isinstance(layout, LaneLayout):
-        raise InvalidArgumentError(f"layout: expected a LaneLayout, found {layout!r}")
+        raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
     checked = checked_request(request, layout, 0)
     return next(iter(supported_plans(checked, layout, 0).values()))

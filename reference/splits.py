@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ownerlanes.reference.errors import InvalidArgumentError
+from ownerlanes.reference.errors import InvalidArgumentError, shown
 from ownerlanes.reference.layout import as_index, index_in
 
 SPLIT_LIMIT = 2**31
@@ -89,7 +89,7 @@ class ExplicitOwners:
             given = tuple(owners)
         except TypeError:
             raise InvalidArgumentError(
-                f"ExplicitOwners.owners: expected a sequence of lanes, found {owners!r}"
+                f"ExplicitOwners.owners: expected a sequence of lanes, found {shown(owners)}"
             ) from None
         checked = (as_index(lane, "ExplicitOwners.owners", i) for i, lane in enumerate(given))
         object.__setattr__(self, "owners", tuple(checked))

@@ -20,6 +20,7 @@ from ownerlanes.reference.contract import (
     Split,
     as_index,
     index_in,
+    shown,
 )
 
 
@@ -37,14 +38,20 @@ def checked_request(request: object, layout: LaneLayout, request_index: int) -> 
 
 def _checked(request: object, layout: LaneLayout) -> ExtendRequest:
     if not isinstance(request, ExtendRequest):
-        raise InvalidArgumentError(f"expected an ExtendRequest, found {request!r}")
+        raise InvalidArgumentError(f"expected an ExtendRequest, found {shown(request)}")
     seq_len = index_in(request.seq_len, "seq_len", 0, MAX_SEQ_LEN + 1)
     prefix_len = index_in(request.prefix_len, "prefix_len", 0, seq_len + 1)
-    if not isinstance(request.split, get_args(Split)):
-        raise InvalidArgumentError(f"split: expected one of the splits, found {request.split!r}")
+    if type(request.split) not in get_args(Split):
+        raise InvalidArgumentError(
+            f"split: expected one of the splits, found {shown(request.split)}"
+        )
     pages = touched_pages(prefix_len, seq_len, layout)
     if isinstance(request.split, ExplicitOwners):
-        phase: int | None = index_in(request.phase, "phase (of ExplicitOwners)", 0, 1)
+        phase: int | None = 0
+        if request.phase is None or index_in(request.phase, "phase", 0, layout.num_lanes) != 0:
+            raise InvalidArgumentError(
+                f"phase: ExplicitOwners takes phase 0 only, found {request.phase}"
+            )
         _check_owners(request.split, len(pages), layout)
     else:
         phase = request.phase
@@ -103,7 +110,7 @@ def checked_lanes(owners: Iterable[int], layout: LaneLayout) -> tuple[int, ...]:
         given = tuple(owners)
     except TypeError:
         raise InvalidArgumentError(
-            f"owners: expected a sequence of lanes, found {owners!r}"
+            f"owners: expected a sequence of lanes, found {shown(owners)}"
         ) from None
     return tuple(index_in(o, f"owners[{i}]", 0, layout.num_lanes) for i, o in enumerate(given))
 
@@ -117,6 +124,6 @@ def checked_ids(ids: Iterable[int], name: str) -> tuple[int, ...]:
     try:
         return tuple(as_index(number, name, i) for i, number in enumerate(ids))
     except TypeError:
-        raise InvalidFreeError(f"{name}: expected a sequence of ids, found {ids!r}") from None
+        raise InvalidFreeError(f"{name}: expected a sequence of ids, found {shown(ids)}") from None
     except InvalidArgumentError as fault:
         raise InvalidFreeError(str(fault)) from None

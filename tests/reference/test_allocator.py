@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pytest
+import torch
 
 from ownerlanes.conformance.clauses import clause
 from ownerlanes.reference import (
@@ -232,3 +235,95 @@ def test_errors_survive_pickling(error: OwnerLaneError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert (str(again), vars(again)) == (str(error), vars(error))
+
+
+@clause(CAPACITY)
+def test_a_generator_is_part_of_the_evictors_answer() -> None:
+    """Its body runs while the evictor is being asked, and what it frees is judged with the rest."""
+    allocator: ReferenceAllocator
+
+    class Cache(Gives):
+        def evict(self, deficit: Sequence[int]) -> Sequence[int]:
+            def pages() -> Iterator[int]:
+                allocator.free_pages(self.pages)
+                with pytest.raises(ReentrantCallError):
+                    allocator.alloc_pages([0])
+                yield from ()
+
+            return pages()  # type: ignore[return-value]
+
+    cache = Cache([3], [])
+    allocator = ReferenceAllocator(LaneLayout(1, 2, 4), cache)
+    cache.pages = allocator.alloc_pages([0, 0, 0])
+    with pytest.raises(EvictorContractError) as caught:
+        allocator.alloc_extend([ExtendRequest(1, 6, ZigzagPages(), last_slot=2)])
+    assert caught.value.pages == (1,)
+    assert allocator.available_pages() == (0,)
+
+
+@clause(CAPACITY)
+def test_the_evictor_is_not_asked_when_there_is_no_phase_to_choose() -> None:
+    class NotAsked(Gives):
+        def evictable_pages(self) -> Sequence[int]:
+            raise AssertionError("asked")
+
+    allocator = ReferenceAllocator(LaneLayout(1, 2, 4), NotAsked([0], []))
+    short = ExtendRequest(0, 20, ZigzagPages())
+    empty = ExtendRequest(0, 0, ZigzagPages(), phase=None)
+    assert allocator.plan_extend([short, empty]).deficit == (7,)
+
+
+class Rude:
+    def __index__(self) -> int:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [np.array([1]), np.bool_(True), torch.tensor(True), torch.tensor([2]), Rude(), 10**5000, "2"],
+    ids=["array", "bool", "bool tensor", "tensor", "rude", "huge", "text"],
+)
+def test_what_is_not_an_integer_or_too_large_is_the_contracts_own_error(bad: object) -> None:
+    allocator = ReferenceAllocator(LAYOUT)
+    allocator.alloc_pages([0, 0, 0])
+    with pytest.raises(InvalidFreeError):
+        allocator.free_pages([bad])  # type: ignore[list-item]
+    with pytest.raises(InvalidArgumentError):
+        allocator.alloc_pages([bad])  # type: ignore[list-item]
+    with pytest.raises(InvalidRequestError):
+        allocator.alloc_extend([ExtendRequest(0, bad, ZigzagPages())])  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError):
+        LAYOUT.local_slot(bad)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError):
+        ReferenceAllocator(LAYOUT, evictor=bad)  # type: ignore[arg-type]
+    assert allocator.available_pages() == (0, 3)
+
+
+@pytest.mark.parametrize("two", [np.int64(2), np.uint8(2), torch.tensor(2), torch.tensor(2).int()])
+def test_integers_of_array_libraries_are_integers(two: int) -> None:
+    allocator = ReferenceAllocator(LAYOUT)
+    assert allocator.alloc_pages([np.int32(1), torch.tensor(0)]) == (3, 2)  # type: ignore[list-item]
+    assert type(LAYOUT.local_slot(two)) is int
+    allocator.free_pages([two])
+    assert allocator.available_pages() == (3, 2)
+    request = ExtendRequest(two, two + two, ZigzagPages(), last_slot=np.int64(13))
+    assert allocator.alloc_extend([request]).out_cache_loc == (14, 15)
+
+
+def test_a_split_is_one_of_the_six_and_not_a_subclass() -> None:
+    class Loose(ZigzagPages):
+        def __post_init__(self) -> None:
+            pass
+
+    with pytest.raises(InvalidRequestError, match="split"):
+        ReferenceAllocator(LAYOUT).alloc_extend([ExtendRequest(0, 9, Loose(-5))])
+
+
+def test_equal_layouts_have_equal_digests() -> None:
+    class Name(enum.StrEnum):
+        INTERLEAVED = "interleaved"
+
+    named = LaneLayout(2, 2, 4, Name.INTERLEAVED)  # type: ignore[arg-type]
+    plain = LaneLayout(2, 2, 4)
+    assert named == plain
+    assert ReferenceAllocator(named).digest() == ReferenceAllocator(plain).digest()
