@@ -1,8 +1,8 @@
 """direct_write: a rank stores what it computed into its own lane's pool, with no exchange.
 
 Slots are global and pools are local; this is the translation, with a check that no row belongs to
-another lane. Engines that cannot afford the check call the device functions of `slot_math`, which
-are named here too, from their own kernels. Nothing here knows which pages are allocated.
+another lane. Engines that cannot afford the check call the device functions of `slot_math` from
+their own kernels. Nothing here knows which pages are allocated.
 Serves [[RFC-0001:C-DIRECT-WRITE]].
 """
 
@@ -16,15 +16,7 @@ import triton
 
 from ownerlanes.gpu.direct_write_kernels import judge_rows, write_rows
 from ownerlanes.gpu.release_ids import tensor_fault
-from ownerlanes.gpu.slot_math import (
-    LayoutConstants,
-    lane_of_page,
-    lane_of_slot,
-    layout_constants,
-    local_page_of_page,
-    local_slot,
-    page_of_slot,
-)
+from ownerlanes.gpu.slot_math import layout_constants
 from ownerlanes.gpu.state import checked_device
 from ownerlanes.reference.contract import (
     ForeignLaneError,
@@ -194,15 +186,3 @@ def _as_integers(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.dtype == torch.complex128:
         tensor = torch.view_as_real(tensor)
     return tensor.view(INTEGERS[tensor.element_size()])
-
-
-__all__ = [
-    "LayoutConstants",
-    "direct_write",
-    "lane_of_page",
-    "lane_of_slot",
-    "layout_constants",
-    "local_page_of_page",
-    "local_slot",
-    "page_of_slot",
-]

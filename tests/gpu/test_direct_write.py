@@ -17,8 +17,8 @@ from pool_model import layouts
 
 from ownerlanes.conformance.clauses import clause
 from ownerlanes.gpu import direct_writes as module
-from ownerlanes.gpu.direct_writes import (
-    direct_write,
+from ownerlanes.gpu.direct_writes import direct_write
+from ownerlanes.gpu.slot_math import (
     lane_of_page,
     lane_of_slot,
     layout_constants,
