@@ -306,7 +306,7 @@ def test_integers_of_array_libraries_are_integers(two: int) -> None:
     assert type(LAYOUT.local_slot(two)) is int
     allocator.free_pages([two])
     assert allocator.available_pages() == (3, 2)
-    request = ExtendRequest(two, two + two, ZigzagPages(), last_slot=np.int64(13))
+    request = ExtendRequest(two, two + two, ZigzagPages(), np.int64(13), phase=np.int8(1))
     assert allocator.alloc_extend([request]).out_cache_loc == (14, 15)
 
 
