@@ -53,18 +53,27 @@ ATTRIBUTES: dict[type[OwnerLaneError], tuple[str, ...]] = {
 """What is compared of each error that an allocator's call may raise; messages are free."""
 
 ERROR_CLAUSE: dict[type[OwnerLaneError], str] = {
-    CapacityWaitError: "RFC-0001:C-CAPACITY-AND-EVICTION",
-    UnsupportedPagePlanError: "RFC-0001:C-UNSUPPORTED-PLANS",
-    InvalidRequestError: "RFC-0001:C-UNSUPPORTED-PLANS",
-    EvictorContractError: "RFC-0001:C-LANE-EVICTION",
-    InvalidFreeError: "RFC-0001:C-RELEASE",
-    InvalidArgumentError: "RFC-0001:C-UNSUPPORTED-PLANS",
-    ReentrantCallError: "RFC-0001:C-LANE-EVICTION",
+    CapacityWaitError: "RFC-0001:C-CAPACITY-AND-EVICTION/2",
+    UnsupportedPagePlanError: "RFC-0001:C-UNSUPPORTED-PLANS/7",
+    InvalidRequestError: "RFC-0001:C-UNSUPPORTED-PLANS/1",
+    EvictorContractError: "RFC-0001:C-LANE-EVICTION/6",
+    InvalidFreeError: "RFC-0001:C-RELEASE/4",
+    InvalidArgumentError: "RFC-0001:C-ATOMIC-BATCH/9",
+    ReentrantCallError: "RFC-0001:C-LANE-EVICTION/10",
 }
-"""The clause that an allocator breaks when it does not raise such an error, or raises another."""
+"""The obligation that an allocator breaks which raises no such error, or another one."""
 
-ATTRIBUTE_CLAUSE = {"infeasible": "RFC-0001:C-INFEASIBLE-DEMAND"}
-"""Attributes with a clause of their own; `can_wait` follows from `infeasible`."""
+ATTRIBUTE_CLAUSE = {
+    "required": "RFC-0001:C-CAPACITY-AND-EVICTION/3",
+    "available": "RFC-0001:C-CAPACITY-AND-EVICTION/3",
+    "deficit": "RFC-0001:C-CAPACITY-AND-EVICTION/3",
+    "evicted": "RFC-0001:C-LANE-EVICTION/12",
+    "infeasible": "RFC-0001:C-INFEASIBLE-DEMAND/1",
+    "can_wait": "RFC-0001:C-INFEASIBLE-DEMAND/3",
+    "page_position": "RFC-0001:C-UNSUPPORTED-PLANS/8",
+    "owners": "RFC-0001:C-UNSUPPORTED-PLANS/9",
+}
+"""Attributes that an obligation of their own speaks of."""
 
 
 def compare_allocation(expected: ExtendAllocation, actual: Any, layout: LaneLayout) -> None:
@@ -76,30 +85,31 @@ def compare_allocation(expected: ExtendAllocation, actual: Any, layout: LaneLayo
     Raises:
         Difference: in a field of the result, or it lacks that field.
     """
-    order = "RFC-0001:C-FLATTENED-ORDER"
+    order = "RFC-0001:C-FLATTENED-ORDER/2"
+    offsets = "RFC-0001:C-FLATTENED-ORDER/5"
     compare_ints(
         expected.extend_offsets,
-        read(actual, "extend_offsets", order),
+        read(actual, "extend_offsets", offsets),
         field="extend_offsets",
-        clause=order,
+        clause=offsets,
     )
     compare_ints(
         expected.phases,
         read(actual, "phases", order),
         field="phases",
-        clause="RFC-0001:C-PHASE-SELECTION",
+        clause="RFC-0001:C-PHASE-SELECTION/3",
     )
     slots = found_ints(read(actual, "out_cache_loc", order), field="out_cache_loc", clause=order)
     if slots != expected.out_cache_loc:
         compare_lanes(expected.out_cache_loc, slots, layout)
-    selection = "RFC-0001:C-DETERMINISTIC-SELECTION"
+    selection = "RFC-0001:C-DETERMINISTIC-SELECTION/1"
     compare_rows(expected.pages, read(actual, "pages", order), field="pages", clause=selection)
     compare_ints(expected.out_cache_loc, slots, field="out_cache_loc", clause=order)
     compare_ints(
         expected.evicted,
         read(actual, "evicted", order),
         field="evicted",
-        clause="RFC-0001:C-CAPACITY-AND-EVICTION",
+        clause="RFC-0001:C-LANE-EVICTION/12",
     )
 
 
@@ -109,7 +119,7 @@ def compare_lanes(expected: Ints, actual: Ints, layout: LaneLayout) -> None:
     Raises:
         Difference: naming the first token whose slot is on another lane, or the lengths.
     """
-    order = "RFC-0001:C-FLATTENED-ORDER"
+    order = "RFC-0001:C-FLATTENED-ORDER/3"
     stray = next((i for i, slot in enumerate(actual) if not 0 <= slot < layout.num_slots), None)
     if stray is not None:
         raise Difference(
@@ -127,20 +137,38 @@ def compare_lanes(expected: Ints, actual: Ints, layout: LaneLayout) -> None:
     )
 
 
+def compare_pages(expected: Ints, actual: Any, layout: LaneLayout) -> None:
+    """What alloc_pages gave: their lanes first, then which pages.
+
+    Raises:
+        Difference: naming the first page that differs.
+    """
+    order = "RFC-0001:C-ATOMIC-BATCH/6"
+    found = found_ints(actual, field="pages", clause=order)
+    if all(0 <= page < layout.num_pages for page in found):
+        compare_ints(
+            [layout.lane_of_page(page) for page in expected],
+            [layout.lane_of_page(page) for page in found],
+            field="lane_of_page(pages)",
+            clause=order,
+        )
+    compare_ints(expected, found, field="pages", clause="RFC-0001:C-DETERMINISTIC-SELECTION/1")
+
+
 def compare_plan(expected: BatchPlan, actual: Any) -> None:
     """What plan_extend gave.
 
     Raises:
         Difference: in a field of the plan.
     """
-    planning = "RFC-0001:C-REQUEST-LOCAL-PLANNING"
-    phases = "RFC-0001:C-PHASE-SELECTION"
+    planning = "RFC-0001:C-REQUEST-LOCAL-PLANNING/4"
+    phases = "RFC-0001:C-PHASE-SELECTION/3"
     compare_ints(expected.phases, read(actual, "phases", planning), field="phases", clause=phases)
     compare_rows(expected.demand, read(actual, "demand", planning), field="demand", clause=planning)
     for name, clause in (
         ("required", planning),
         ("deficit", planning),
-        ("infeasible", "RFC-0001:C-INFEASIBLE-DEMAND"),
+        ("infeasible", "RFC-0001:C-INFEASIBLE-DEMAND/4"),
     ):
         compare_ints(
             getattr(expected, name), read(actual, name, planning), field=name, clause=clause
@@ -208,7 +236,7 @@ def compare_state(expected: State, actual: State, *, clause: str) -> None:
         _compare_snapshot(expected.snapshot, actual.snapshot, clause)
     if None not in (expected.digest, actual.digest) and expected.digest != actual.digest:
         raise Difference(
-            clause="RFC-0001:C-REPLICA-DETERMINISM",
+            clause="RFC-0001:C-REPLICA-DETERMINISM/2",
             field="digest()",
             expected=expected.digest,
             actual=actual.digest,
@@ -228,7 +256,7 @@ def _compare_snapshot(expected: PoolSnapshot, actual: Any, clause: str) -> None:
         expected.free, read(actual, "free", clause), field="snapshot().free", clause=clause
     )
     raise Difference(
-        clause="RFC-0001:C-REPLICA-DETERMINISM",
+        clause="RFC-0001:C-DETERMINISTIC-SELECTION/5",
         field="snapshot()",
         expected=expected,
         actual=actual,
@@ -243,6 +271,7 @@ __all__ = [
     "compare_error",
     "compare_ints",
     "compare_lanes",
+    "compare_pages",
     "compare_plan",
     "compare_rows",
     "compare_state",

@@ -22,7 +22,11 @@ class Difference(AssertionError):  # noqa: N818 - it is a finding
         field: where it was found, such as "out_cache_loc[17]".
         expected, actual: the values there.
         note: what else helps to read it, or "".
+        history: the operations.History that led there, its last step the one at fault; None
+            until whoever plays it says so.
     """
+
+    history: Any = None
 
     def __init__(
         self, *, clause: str, field: str, expected: object, actual: object, note: str = ""
