@@ -99,7 +99,7 @@ class Scheduler:
             batch = self._next_batch()
             if batch:
                 self._place(batch)
-            else:
+            elif self._in_flight:
                 self._serve(self._in_flight[0])
 
     def _admit(self) -> None:
