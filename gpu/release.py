@@ -28,8 +28,8 @@ GPU_BLOCK = 1024
 INTERPRETER_BLOCK = 2**16
 """Ids a program looks at in the interpreter, where programs are dear and wide blocks cheap."""
 
-VERDICTS = 1024
-"""Verdicts of deferred releases in one piece of device memory; more pieces come as needed."""
+VERDICTS = 256
+"""Verdicts of deferred releases, a byte each, in one piece of device memory; more come as needed."""
 
 PAGES_SHOWN = 8
 """How many pages at fault a message lists."""
@@ -194,4 +194,4 @@ class Releases:
         return np.unique(ids.cpu().numpy().astype(np.int64) // size)
 
     def _uninitialised_verdicts(self) -> torch.Tensor:
-        return torch.empty(VERDICTS, dtype=torch.int64, device=self._state.device)
+        return torch.empty(VERDICTS, dtype=torch.uint8, device=self._state.device)

@@ -53,7 +53,7 @@ def apply_release(
     words_ptr,  # the flags as int32 [num_lanes, STRIDE / 4]
     report_ptr,
     call: tl.int64,
-    verdicts_ptr,  # int64: [order] becomes 1 when the call was refused, else 0
+    verdicts_ptr,  # uint8: [order] becomes 1 when the call was refused, else 0
     order: tl.int64,
     NUM_LANES: tl.constexpr,
     PAGE_SIZE: tl.constexpr,
@@ -64,7 +64,7 @@ def apply_release(
 ):
     """Free the pages of a call that was not refused; of equal pages the first atomic counts."""
     refused = tl.load(report_ptr) == call
-    tl.store(verdicts_ptr + order, refused.to(tl.int64), mask=tl.program_id(0) == 0)
+    tl.store(verdicts_ptr + order, refused.to(tl.uint8), mask=tl.program_id(0) == 0)
     if not refused:
         entry = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         live = entry < count

@@ -180,6 +180,14 @@ def test_more_releases_wait_than_one_piece_of_memory_holds(
         state.take([1, 1, 1])
 
 
+@pytest.mark.parametrize("layout", [LaneLayout(8, 64, 1000), LaneLayout(4, 16, 33)], ids=str)
+def test_all_device_state_is_a_few_bytes_a_page(layout: LaneLayout) -> None:
+    state = device_state(PoolModel(layout))
+    released = Releases(state, deferred=True)
+    memory = (state.flags, released._report, *released._verdicts)
+    assert sum(tensor.numel() * tensor.element_size() for tensor in memory) <= 8 * layout.num_pages
+
+
 @pytest.mark.parametrize("order", [permuted, interleaved])
 @clause("RFC-0001:C-RELEASE/4", "RFC-0001:C-RELEASE/8")
 def test_no_order_of_programs_changes_the_verdicts(
