@@ -29,7 +29,7 @@ INTERPRETER_BLOCK = 2**16
 """Ids a program looks at in the interpreter, where programs are dear and wide blocks cheap."""
 
 VERDICTS = 256
-"""Verdicts of deferred releases, a byte each, in one piece of device memory; more come as needed."""
+"""Verdicts of deferred releases in one piece of device memory, a byte each; more come as needed."""
 
 PAGES_SHOWN = 8
 """How many pages at fault a message lists."""

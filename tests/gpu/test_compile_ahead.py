@@ -22,7 +22,7 @@ def release_kernels() -> list[Kernel]:
         constants = {**layout_constants(layout), "STRIDE": 1024, "BLOCK": 1024}
         judging = {"NUM_IDS": layout.num_slots, "RESERVED": 1}
         given = {"ids_ptr": ids, "count": "i64", "report_ptr": "*i64", "call": "i64"}
-        words = {"words_ptr": "*i32", "verdicts_ptr": "*i64", "order": "i64"}
+        words = {"words_ptr": "*i32", "verdicts_ptr": "*u8", "order": "i64"}
         kernels += [
             Kernel(module, "judge_release", given | {"flags_ptr": "*u8"}, constants | judging),
             Kernel(module, "apply_release", given | words, constants),
