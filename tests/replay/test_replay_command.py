@@ -108,7 +108,7 @@ def test_infeasible_requests_are_counted(tmp_path: Path) -> None:
 
 
 def test_compare_names_three_pools() -> None:
-    code, output, _ = run(*SMALL, "--oracle-only", "--compare")
+    code, output, _ = run(*SMALL, "--requests", "40", "--oracle-only", "--compare")
     assert code == 0
     assert row(output, "owner lanes").split()[1]
     assert row(output, "aggregate count")
