@@ -24,6 +24,7 @@ def check(tree: Tree) -> list[Problem]:
         return problems
     rfc = load(tree.rfcs)
     tests = citations_of_tests(tree)
+    problems += _check_marked(tests)
     problems += _check_cited(rfc, [*tests, *citations_of_texts(tree), *_clause_references(rfc)])
     problems += _check_covered(tree, rfc)
     problems += _check_snapshot(tree, rfc, tests)
@@ -36,6 +37,16 @@ def _clause_references(rfc: Rfc) -> Iterator[Citation]:
     for clause in rfc.clauses:
         for match in render.REFERENCE.finditer(clause.text):
             yield Citation(f"{rfc.id}:{match[2]}", f"rfcs/{clause.path}", 1)
+
+
+def _check_marked(citations: Iterable[Citation]) -> Iterator[Problem]:
+    for citation in citations:
+        if not citation.test:
+            yield Problem(
+                citation.path,
+                citation.line,
+                "clause() marks a function that pytest does not collect; call it test_...",
+            )
 
 
 def _check_cited(rfc: Rfc, citations: Iterable[Citation]) -> Iterator[Problem]:
@@ -87,7 +98,7 @@ def _check_snapshot(tree: Tree, rfc: Rfc, citations: list[Citation]) -> Iterator
         yield Problem(name, 1, f"the file is missing; run `{coverage.COMMAND}`")
         return
     text = path.read_text(encoding="utf-8")
-    found, kept = coverage.tests_by_id(citations), coverage.read_snapshot(tree)
+    found, kept = coverage.cited_tests(citations), coverage.read_snapshot(tree)
     for cited in sorted({*found, *kept}):
         expected, listed = set(found.get(cited, ())), set(kept.get(cited, ()))
         if not tree.is_checkout:

@@ -20,9 +20,13 @@ BARE = re.compile(r"\bRFC-\d{4}:C-[A-Z0-9-]*[A-Z0-9](?:/\d+)?")
 
 @dataclass(frozen=True)
 class Citation:
-    """One id cited at one place; `test` is the citing test's id, empty outside tests.
+    """One id cited at one place.
 
-    `cited` is None where the argument of `clause` is not a text that can be read off the source.
+    Attributes:
+        cited: the id; None where the argument of `clause` cannot be read off the source.
+        path: the file, as the tree names it.
+        line: from 1.
+        test: id of the citing test; empty outside tests.
     """
 
     cited: str | None
@@ -66,9 +70,11 @@ class _Reader:
         above = above + [call for node in body for call in _pytestmarks(node)]
         for node in body:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                calls = [*above, *_clause_calls(node.decorator_list)]
+                own = _clause_calls(node.decorator_list)
                 if node.name.startswith("test"):
-                    yield from self._cite(calls, f"{owner}::{node.name}")
+                    yield from self._cite([*above, *own], f"{owner}::{node.name}")
+                else:
+                    yield from self._cite(own, test="")
             elif isinstance(node, ast.ClassDef):
                 own = [*above, *_clause_calls(node.decorator_list)]
                 name = f"{owner}::{node.name}"

@@ -20,7 +20,7 @@ Tests = Mapping[str, tuple[str, ...]]
 """Id of an obligation or a whole clause -> ids of the tests that cite it, sorted."""
 
 
-def tests_by_id(citations: Iterable[Citation]) -> dict[str, tuple[str, ...]]:
+def cited_tests(citations: Iterable[Citation]) -> dict[str, tuple[str, ...]]:
     """The tests that cite each id."""
     found: dict[str, set[str]] = {}
     for citation in citations:
@@ -34,7 +34,7 @@ def covering_tests(tree: Tree) -> dict[str, tuple[str, ...]]:
 
     A test of the snapshot counts only where its file is not in the tree to be read.
     """
-    found = {cited: set(tests) for cited, tests in tests_by_id(citations_of_tests(tree)).items()}
+    found = {cited: set(tests) for cited, tests in cited_tests(citations_of_tests(tree)).items()}
     if not tree.is_checkout:
         for cited, tests in read_snapshot(tree).items():
             elsewhere = {test for test in tests if test.startswith("tests/")}

@@ -112,7 +112,7 @@ def clause_file(name: str, text: str, kind: str = "normative", status: str = "ac
 def write_snapshot(tree: Tree) -> None:
     """Bring the page and the coverage snapshot of a tree up to date."""
     render.write(tree.rfcs)
-    tests = coverage.tests_by_id(citations_of_tests(tree))
+    tests = coverage.cited_tests(citations_of_tests(tree))
     snapshot = coverage.snapshot_text(load(tree.rfcs), tests)
     (tree.rfcs / coverage.SNAPSHOT).write_text(snapshot, encoding="utf-8")
 

@@ -70,6 +70,10 @@ BREAKS: dict[str, tuple[Change, str]] = {
         replace("tests/test_two.py", 'f"{ONE}/2"', "make_id()"),
         "tests/test_two.py:5: the argument of clause() must be a text",
     ),
+    "mark on a function that is no test": (
+        replace("tests/test_two.py", "def test_two", "def check_two"),
+        "tests/test_two.py:5: clause() marks a function that pytest does not collect",
+    ),
     "removed test": (
         remove("conformance/suite/test_one.py"),
         f"{ONE}:14: no test cites RFC-0001:C-ONE/1; mark the one that fails when it is broken "

@@ -26,7 +26,7 @@ def test_the_page_is_rendered_from_the_clauses() -> None:
 
 
 def test_the_coverage_snapshot_is_that_of_the_tests() -> None:
-    tests = coverage.tests_by_id(citations_of_tests(TREE))
+    tests = coverage.cited_tests(citations_of_tests(TREE))
     kept = (TREE.rfcs / coverage.SNAPSHOT).read_text(encoding="utf-8")
     assert kept == coverage.snapshot_text(load(), tests), f"run `{coverage.COMMAND}`"
 
