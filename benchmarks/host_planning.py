@@ -11,13 +11,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 
 from ownerlanes.conformance.device import prepare_triton
 
 prepare_triton()
-
-import torch  # noqa: E402
 
 from ownerlanes.gpu import (  # noqa: E402
     ContiguousPages,
@@ -37,7 +36,6 @@ from ownerlanes.gpu.validation import read_batch  # noqa: E402
 
 REQUESTS, TOKENS, LANES, PAGE_SIZE, PAGES_PER_LANE = 64, 2240, 8, 64, 1_000_000
 LAYOUT = LaneLayout(LANES, PAGE_SIZE, PAGES_PER_LANE)
-CPU = torch.device("cpu")
 
 
 def host_work(requests: Sequence[ExtendRequest]) -> None:
@@ -48,7 +46,7 @@ def host_work(requests: Sequence[ExtendRequest]) -> None:
     free = [LAYOUT.capacity] * LANES
     lane_plan = place_on_lanes(batch, plan, choose_phases(batch, plan, LAYOUT, free, None), LAYOUT)
     assert all(need <= have for need, have in zip(lane_plan.required, free, strict=True))
-    pack_batch(batch, plan, lane_plan, CPU)
+    pack_batch(batch, plan, lane_plan)
 
 
 def whole_token_blocks(tokens: int) -> ZigzagTokens:
@@ -108,8 +106,8 @@ def main() -> None:
     )
     longer = batches(16 * TOKENS)
     for name, requests in batches(TOKENS).items():
-        short, short_best = microseconds(lambda r=requests: host_work(r), seconds)
-        long, long_best = microseconds(lambda r=longer[name]: host_work(r), seconds)
+        short, short_best = microseconds(partial(host_work, requests), seconds)
+        long, long_best = microseconds(partial(host_work, longer[name]), seconds)
         print(
             f"{name:28}{f'{short:.0f} ({short_best:.0f})':>22}{f'{long:.0f} ({long_best:.0f})':>22}"
             f"{long / short:>8.2f}"

@@ -17,7 +17,7 @@ import torch
 from ownerlanes.gpu.allocation import TensorExtendAllocation
 from ownerlanes.gpu.eviction import EvictionDoor
 from ownerlanes.gpu.kernels_launch import Launcher
-from ownerlanes.gpu.packing import Packed, pack_batch, pack_owners
+from ownerlanes.gpu.packing import pack_batch, pack_owners
 from ownerlanes.gpu.planning import DEMAND, Plan, plan_batch
 from ownerlanes.gpu.planning_phases import (
     LanePlan,
@@ -111,9 +111,9 @@ class TritonAllocator:
             infeasible=partial(infeasible_lanes, batch, plan, self.layout),
             filling=batch.tail_pages,
         )
-        packed = pack_batch(batch, plan, lane_plan, self.device)
+        packed = pack_batch(batch, plan, lane_plan)
         pages, slots = self._launcher.empty_outputs(packed)
-        parameters = self._to_device(packed)
+        parameters = self._launcher.to_device(packed.buffer)
         self._launcher.select(packed, parameters, pages)
         self._state.take(lane_plan.required)
         return TensorExtendAllocation(
@@ -164,9 +164,9 @@ class TritonAllocator:
             infeasible=lambda: tuple(i for i, n in enumerate(required) if n > capacity),
             filling=np.empty(0, dtype=np.int64),
         )
-        packed = pack_owners(lanes, required, self.device)
+        packed = pack_owners(lanes, required)
         pages, _ = self._launcher.empty_outputs(packed)
-        self._launcher.select(packed, self._to_device(packed), pages)
+        self._launcher.select(packed, self._launcher.to_device(packed.buffer), pages)
         self._state.take(required)
         return pages
 
@@ -230,10 +230,6 @@ class TritonAllocator:
         self._door.refuse("clear")
         self._releases.fold()
         self._state.clear()
-
-    def _to_device(self, packed: Packed) -> torch.Tensor:
-        """The parameters on the device, without waiting for the copy."""
-        return packed.buffer.to(self.device, non_blocking=True)
 
     def _planned(self, requests: Iterable[ExtendRequest]) -> tuple[Batch, Plan]:
         batch, fault = read_batch(requests, self.layout)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 import triton
 
 from ownerlanes.gpu.kernels import first_free_kernel, flatten_kernel, select_kernel
-from ownerlanes.gpu.packing import Packed, host_buffer
+from ownerlanes.gpu.packing import Packed
 from ownerlanes.gpu.state import DeviceState
 from ownerlanes.gpu.validation import Integers, places_of
 
@@ -39,7 +38,8 @@ class Shapes:
 
     def block(self, items: int) -> int:
         """How many of some items a program does."""
-        return min(max(triton.next_power_of_2(items), self.fewest), self.most)
+        power: int = triton.next_power_of_2(items)
+        return min(max(power, self.fewest), self.most)
 
 
 GPU_SHAPES = Shapes(lanes=1, fewest=512, most=512, wide=False)
@@ -55,6 +55,13 @@ class Launcher:
     def __init__(self, state: DeviceState) -> None:
         self._state = state
         self.shapes = GPU_SHAPES if state.device.type == "cuda" else INTERPRETER_SHAPES
+
+    def to_device(self, numbers: Integers) -> torch.Tensor:
+        """Numbers of the host's on the device, without waiting for the copy."""
+        tensor = torch.from_numpy(numbers)
+        if self._state.device.type == "cuda":
+            return tensor.pin_memory().to(self._state.device, non_blocking=True)
+        return tensor
 
     def empty_outputs(self, packed: Packed) -> tuple[torch.Tensor, torch.Tensor]:
         """Room for a packed allocation's new page ids and slots, both int64.
@@ -125,13 +132,11 @@ class Launcher:
         """
         state = self._state
         local_pages, lanes = places_of(pages, state.layout)
-        places = host_buffer(len(pages), state.device)
-        np.add(lanes * state.stride, local_pages, out=places.numpy())
         first = torch.empty(1, dtype=torch.int64, device=state.device)
         with state.as_current():
             first_free_kernel[(1,)](
                 state.flags,
-                places.to(state.device, non_blocking=True),
+                self.to_device(lanes * state.stride + local_pages),
                 first,
                 len(pages),
                 BLOCK=self.shapes.block(len(pages)),

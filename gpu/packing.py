@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
-import torch
 
 from ownerlanes.gpu.planning import DEMAND, LISTED, START, Plan
 from ownerlanes.gpu.planning_phases import LanePlan
@@ -34,7 +33,7 @@ class Packed:
     """The parameters of one allocation, on the host.
 
     Attributes:
-        buffer: int64, one-dimensional, as the module says; in pinned memory for a GPU.
+        buffer: int64, one-dimensional, as the module says.
         num_requests: R.
         request_columns: where the columns by request start.
         has_tails, has_listed: whether any request fills a partial page, or lists its owners.
@@ -42,7 +41,7 @@ class Packed:
         page_offsets: R + 1 new pages before each request.
     """
 
-    buffer: torch.Tensor
+    buffer: Integers
     num_requests: int
     request_columns: int
     has_tails: bool
@@ -54,27 +53,21 @@ class Packed:
 class _Parts:
     """A new buffer and the views of its parts."""
 
-    def __init__(self, count: int, lanes: int, listed: int, device: torch.device) -> None:
+    def __init__(self, count: int, lanes: int, listed: int) -> None:
         sizes = (LANE_TABLES * count * lanes, lanes, REQUEST_COLUMNS * count, listed)
         ends = list(accumulate(sizes))
-        self.buffer = host_buffer(ends[-1], device)
         self.columns_start = ends[1]
-        array = self.buffer.numpy()
+        self.buffer = array = np.empty(ends[-1], dtype=np.int64)
         self.tables = array[: ends[0]].reshape(LANE_TABLES, count, lanes)
         self.required = array[ends[0] : ends[1]]
         self.columns = array[ends[1] : ends[2]].reshape(REQUEST_COLUMNS, count)
         self.listed = array[ends[2] :]
 
 
-def host_buffer(length: int, device: torch.device) -> torch.Tensor:
-    """int64 memory that a copy to `device` can leave without waiting for it."""
-    return torch.empty(length, dtype=torch.int64, pin_memory=device.type == "cuda")
-
-
-def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan, device: torch.device) -> Packed:
+def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan) -> Packed:
     """The parameters of a batch that fits the pool, so that its pages number less than 2**31."""
     count, lanes = lane_plan.tables.shape[1:]
-    parts = _Parts(count, lanes, len(plan.listed), device)
+    parts = _Parts(count, lanes, len(plan.listed))
     first_rank, origin = parts.tables[0], parts.tables[1]
     demand = lane_plan.tables[DEMAND]
     np.cumsum(demand, axis=0, out=first_rank)
@@ -103,9 +96,9 @@ def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan, device: torch.devi
     )
 
 
-def pack_owners(owners: Integers, required: list[int], device: torch.device) -> Packed:
+def pack_owners(owners: Integers, required: list[int]) -> Packed:
     """The parameters of alloc_pages: one request that lists the lane of each page."""
-    parts = _Parts(1, len(required), len(owners), device)
+    parts = _Parts(1, len(required), len(owners))
     parts.tables[:2] = 0
     parts.tables[2, 0] = (0, *accumulate(required[:-1]))
     parts.tables[3] = 1

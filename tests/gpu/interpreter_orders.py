@@ -256,3 +256,28 @@ class Counted(TorchDispatchMode):
         if mask or name.startswith(self.WAITING_OPERATIONS):
             self.read_backs.append(name)
         return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def arguments_checked() -> Iterator[None]:
+    """Every element that a launch touches must lie within one of its own tensor arguments."""
+    stock = interpreter.GridExecutor.__call__
+
+    def call(self: Any, *arguments: Any, **keywords: Any) -> None:
+        given = [x for x in (*arguments, *keywords.values()) if isinstance(x, torch.Tensor)]
+        with bounds_checked(*given):
+            stock(self, *arguments, **keywords)
+
+    with replaced(interpreter.GridExecutor, __call__=call):
+        yield
+
+
+@contextlib.contextmanager
+def poisoned() -> Iterator[None]:
+    """Fresh tensors hold the largest integer instead of what the memory held."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
