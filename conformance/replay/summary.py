@@ -11,6 +11,7 @@ from statistics import fmean
 from rich.table import Table
 
 from ownerlanes.conformance.replay.runs import Outcome
+from ownerlanes.conformance.replay.settings import ReplaySettings
 from ownerlanes.conformance.replay.tally import Tally
 
 
@@ -40,15 +41,20 @@ def summary_rows(outcome: Outcome) -> list[tuple[str, str]]:
     return rows
 
 
+def pool_title(settings: ReplaySettings) -> str:
+    """Pool, split and phase, in one line."""
+    layout = settings.layout
+    phase = "chosen" if settings.phase is None else str(settings.phase)
+    return (
+        f"{layout.num_lanes} lanes x {layout.capacity:,} pages of {layout.page_size} tokens, "
+        f"{settings.split}, phase {phase}"
+    )
+
+
 def summary_table(outcome: Outcome) -> Table:
     """The summary of one replay."""
-    layout, settings = outcome.settings.layout, outcome.settings
-    phase = "chosen" if settings.phase is None else str(settings.phase)
     table = Table(
-        title=(
-            f"{layout.num_lanes} lanes x {layout.capacity:,} pages of {layout.page_size} tokens, "
-            f"{settings.split}, phase {phase}"
-        ),
+        title=pool_title(outcome.settings),
         title_justify="left",
         show_header=False,
         box=None,

@@ -23,11 +23,13 @@ class Sample:
     Attributes:
         free: pages that nobody holds, by lane.
         live: pages that requests in flight hold or reuse, by lane. What is neither is cached.
-        hit_ratio: share of the prompt tokens served so far that was cached.
+        served: requests served so far.
+        hit_ratio: share of their prompt tokens that was cached.
     """
 
     free: Counts
     live: Counts
+    served: int
     hit_ratio: float
 
 
@@ -114,7 +116,7 @@ class Tally:
             if needed <= had
         )
         live = self._by_lane(set(chain.from_iterable(held)))
-        self.samples.append(Sample(free, live, self.hit_ratio))
+        self.samples.append(Sample(free, live, self.served, self.hit_ratio))
 
     def effective_capacity(self) -> list[float]:
         """After each batch: num_lanes x the shortest lane as a share of all that is to be had.
