@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from interpreter_orders import Counted, bounds_checked, interleaved, permuted
+from interpreter_orders import Counted, arguments_checked, interleaved, permuted
 from pool_model import FORMS, PoolModel, as_tensor, device_state, pools, releasable_pages, releases
 
 from ownerlanes.conformance.clauses import clause
@@ -81,6 +81,22 @@ def test_one_bad_id_anywhere_refuses_the_call(bad: int, place: int) -> None:
         assert state.digest() == digest
         assert state.free_counts == before
     released.free(ids[:place] + ids[place + 1 :])  # nothing was half done
+
+
+@clause("RFC-0001:C-RELEASE/4")
+@pytest.mark.parametrize("bad", [0, 2, 6, 27, 28, 30, 107, -1, 2**31, 2**62, 2**63 - 1])
+def test_one_bad_page_refuses_the_call(bad: int) -> None:
+    model = all_allocated()
+    model.release([6])
+    state = device_state(model)
+    digest = state.digest()
+    released = Releases(state, deferred=False)
+    for form in FORMS.values():
+        with pytest.raises(
+            InvalidFreeError, match=rf"^free_pages: pages: .* pages \[{bad}\], which"
+        ):
+            released.free_pages(form([3, bad, 26]))
+        assert state.digest() == digest
 
 
 @pytest.mark.parametrize("beyond", [2**63, -(2**63) - 1, 2**80])
@@ -220,8 +236,7 @@ def test_no_order_of_programs_changes_the_outcome(
         model.release([6])  # slots 24 and 25 are free
         state = device_state(model)
         released = Releases(state, deferred=False)
-        memory = (ids, state.flags, released._report, *released._verdicts)
-        with order(seed), bounds_checked(*memory):
+        with order(seed), arguments_checked():
             if model.release((ids // 4).tolist()):
                 released.free(ids)
             else:
