@@ -1,0 +1,187 @@
+"""What the engines' prefix cache costs: bytes a page, time a page, and time a request.
+
+Prints host memory at the size asked for, match and insert rates, what evicting the same deficit
+costs at growing cache sizes, and requests a second over a trace with the cache's work alone. It
+times LanePrefixCache only: the stand-in for an allocator is outside the clock.
+
+Run: python benchmarks/cache.py [--pages 1000000] [--trace conversation.jsonl]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import tracemalloc
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ownerlanes.gpu.cache import LanePrefixCache
+from ownerlanes.reference.contract import LaneLayout
+
+Result = TypeVar("Result")
+LANES, PAGE_SIZE, CHAIN, BLOCK = 8, 64, 190, 512
+REPEATS = 5
+
+
+class Clock:
+    """CPU seconds of this process that the calls made through it took."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self, call: Callable[..., Result], *arguments: Any) -> Result:
+        start = time.process_time()
+        try:
+            return call(*arguments)
+        finally:
+            self.seconds += time.process_time() - start
+
+
+def chains(pages: int, length: int) -> Iterator[tuple[range, range]]:
+    """Keys and pages of chains of `length` that have nothing in common."""
+    for first in range(LANES, LANES + pages, length):
+        yield (ids := range(first, min(first + length, LANES + pages))), ids
+
+
+def empty_cache(pages: int) -> LanePrefixCache:
+    return LanePrefixCache(LaneLayout(LANES, PAGE_SIZE, pages // LANES + 2))
+
+
+def filled_cache(pages: int, length: int = CHAIN) -> LanePrefixCache:
+    cache = empty_cache(pages)
+    for keys, ids in chains(pages, length):
+        cache.insert(keys, ids)
+    return cache
+
+
+def bytes_a_page(pages: int, length: int) -> float:
+    """Everything that the cache keeps alive, the keys and page ids it was given included."""
+    tracemalloc.start()
+    cache = filled_cache(pages, length)
+    kept, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sum(cache.pages_by_lane()) == pages
+    return kept / pages
+
+
+def match_and_insert(pages: int) -> tuple[float, float]:
+    """Pages a second of each, the best of some runs."""
+    best_insert = best_match = float("inf")
+    for _ in range(REPEATS):
+        cache, insert, match = empty_cache(pages), Clock(), Clock()
+        for keys, ids in chains(pages, CHAIN):
+            insert(cache.insert, keys, ids)
+        for keys, _ids in chains(pages, CHAIN):
+            match(cache.match, keys)
+        best_insert = min(best_insert, insert.seconds)
+        best_match = min(best_match, match.seconds)
+    return pages / best_match, pages / best_insert
+
+
+def evict_microseconds(pages: int, deficit: Sequence[int]) -> tuple[float, float]:
+    """One evict of this deficit, the best and the mean of many, and the pages it gives up."""
+    cache, times, given_up = filled_cache(pages), [], 0
+    for _ in range(20):
+        clock = Clock()
+        given_up += len(clock(cache.evict, deficit))
+        times.append(clock.seconds * 1e6)
+    return sum(times[1:]) / len(times[1:]), given_up / len(times)
+
+
+def trace_keys(path: Path, requests: int) -> list[list[int]]:
+    """For each request a key for every full page: its block's hash and the place in the block."""
+    per_block = BLOCK // PAGE_SIZE
+    found = []
+    with path.open() as lines:
+        for line, _ in zip(lines, range(requests), strict=False):
+            request = json.loads(line)
+            full_pages = request["input_length"] // PAGE_SIZE
+            keys = [h * per_block + i for h in request["hash_ids"] for i in range(per_block)]
+            found.append(keys[:full_pages])
+    return found
+
+
+class FreePages:
+    """As little of an allocator as the replay needs: free pages by lane, page i on lane i mod N."""
+
+    def __init__(self, pages_per_lane: int) -> None:
+        everything = range(LANES, LANES * pages_per_lane)
+        self.free = [deque(everything[lane::LANES]) for lane in range(LANES)]
+
+    def deficit(self, wanted: range) -> list[int]:
+        return [
+            max(0, len(wanted[(lane - wanted.start) % LANES :: LANES]) - len(self.free[lane]))
+            for lane in range(LANES)
+        ]
+
+    def take(self, wanted: range) -> list[int]:
+        return [self.free[place % LANES].popleft() for place in wanted]
+
+    def release(self, pages: Sequence[int]) -> None:
+        for page in pages:
+            self.free[page % LANES].append(page)
+
+
+def replay(prompts: list[list[int]], pages_per_lane: int, in_flight: int = 16) -> str:
+    """Match, pin, make room, insert and unpin every prompt; requests a second of cache work."""
+    cache, clock = LanePrefixCache(LaneLayout(LANES, PAGE_SIZE, pages_per_lane)), Clock()
+    pool, running, hits, evicted = FreePages(pages_per_lane), deque[Any](), 0, 0
+    for keys in prompts:
+        prefix = clock(cache.match, keys)
+        clock(cache.pin, prefix)
+        hits += len(prefix)
+        wanted = range(len(prefix), len(keys))
+        while any(deficit := pool.deficit(wanted)):
+            if all(a >= b for a, b in zip(clock(cache.evictable_pages), deficit, strict=True)):
+                pages = clock(cache.evict, deficit)
+                evicted += len(pages)
+                pool.release(pages)
+            else:
+                finish(cache, clock, pool, *running.popleft())
+        running.append((keys, prefix, pool.take(wanted)))
+        if len(running) == in_flight:
+            finish(cache, clock, pool, *running.popleft())
+    total = sum(map(len, prompts))
+    return (
+        f"{len(prompts) / clock.seconds:8.0f} requests/s; {total / len(prompts):.0f} pages a "
+        f"request, hit ratio {hits / total:.4f}, {evicted} pages evicted"
+    )
+
+
+def finish(
+    cache: LanePrefixCache, clock: Clock, pool: FreePages, keys: list[int], prefix: Any, new: Any
+) -> None:
+    result = clock(cache.insert, keys, [*prefix.pages, *new])
+    clock(cache.unpin, prefix)
+    pool.release(result.duplicates)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--pages", type=int, default=1_000_000, help="pages of the largest cache")
+    parser.add_argument("--trace", type=Path, help="Mooncake JSON Lines, to replay as well")
+    parser.add_argument("--requests", type=int, default=2000)
+    arguments = parser.parse_args()
+
+    for length in (CHAIN, 1):
+        kept = bytes_a_page(arguments.pages, length)
+        print(f"memory, {arguments.pages} pages in chains of {length}: {kept:.0f} bytes a page")
+    match, insert = match_and_insert(100_000)
+    print(f"match {match:,.0f} pages/s, insert {insert:,.0f} pages/s (chains of {CHAIN})")
+    deficit = [24] * LANES
+    for pages in (arguments.pages // 100, arguments.pages // 10, arguments.pages):
+        microseconds, given_up = evict_microseconds(pages, deficit)
+        print(f"evict({deficit}) of {pages} pages: {microseconds:.0f} us, {given_up:.0f} pages go")
+    if arguments.trace:
+        prompts = trace_keys(arguments.trace, arguments.requests)
+        for pages_per_lane in (2400, 6000, 12000):
+            print(f"trace, {pages_per_lane} pages a lane:", replay(prompts, pages_per_lane))
+
+
+if __name__ == "__main__":
+    main()
