@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ownerlanes.rfcs.citations import Citation, citations_of_tests
 from ownerlanes.rfcs.obligations import Rfc
-from ownerlanes.rfcs.tree import Tree
+from ownerlanes.rfcs.tree import Tree, find_tree
 
 SNAPSHOT = "coverage.txt"
 COMMAND = "ownerlanes rfc coverage --write"
@@ -34,12 +34,20 @@ def covering_tests(tree: Tree) -> dict[str, tuple[str, ...]]:
 
     A test of the snapshot counts only where its file is not in the tree to be read.
     """
-    found = {cited: set(tests) for cited, tests in cited_tests(citations_of_tests(tree)).items()}
+    found = cited_tests(citations_of_tests(tree))
     if not tree.is_checkout:
-        for cited, tests in read_snapshot(tree).items():
-            elsewhere = {test for test in tests if test.startswith("tests/")}
-            found.setdefault(cited, set()).update(elsewhere)
-    return {cited: tuple(sorted(tests)) for cited, tests in found.items() if tests}
+        for cited, tests in repository_tests(tree).items():
+            found[cited] = tuple(sorted({*found.get(cited, ()), *tests}))
+    return found
+
+
+def repository_tests(tree: Tree | None = None) -> dict[str, tuple[str, ...]]:
+    """The snapshot's tests that are the repository's own, not the kit's, by the id they cite."""
+    own = {
+        cited: tuple(test for test in tests if test.startswith("tests/"))
+        for cited, tests in read_snapshot(tree or find_tree()).items()
+    }
+    return {cited: tests for cited, tests in own.items() if tests}
 
 
 def snapshot_text(rfc: Rfc, tests: Tests) -> str:

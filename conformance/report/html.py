@@ -139,17 +139,19 @@ def _tests(row: ObligationEvidence) -> Iterator[str]:
         return
     seconds = sum(test.seconds for test in row.tests)
     plural = "" if len(row.tests) == 1 else "s"
+    ran = "" if row.status == "not run" else f", {row.examples} examples, {seconds:.2f} s"
     yield f"<details{' open' if row.status == 'failed' else ''}><summary>"
-    yield f"{len(row.tests)} test{plural}, {row.examples} examples, {seconds:.2f} s</summary><ul>"
+    yield f"{len(row.tests)} test{plural}{ran}</summary><ul>"
     yield from (f"<li>{_test(test)}</li>" for test in row.tests)
     yield "</ul></details>"
 
 
 def _test(test: TestEvidence) -> str:
-    why = f": {escape(test.message)}" if test.status == "not claimed" and test.message else ""
+    ran = "" if test.status == "not run" else f" · {test.examples} examples, {test.seconds:.2f} s"
+    why = "" if test.status == "failed" or not test.message else f": {escape(test.message)}"
     return (
         f'<span class="{_css_class(test.status)}">{MARK[test.status]} {test.status}</span> '
-        f"{escape(test.id)} · {test.examples} examples, {test.seconds:.2f} s{why}"
+        f"{escape(test.id)}{ran}{why}"
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from ownerlanes.rfcs.coverage import repository_tests
 from ownerlanes.rfcs.obligations import Rfc
 
 FORMAT = "ownerlanes-report-1"
@@ -19,6 +20,8 @@ Status = Literal["passed", "failed", "not claimed", "not run"]
 Verdict = Literal["conforms", "violates", "could not run"]
 STATUSES: tuple[Status, ...] = ("failed", "passed", "not claimed", "not run")
 """Strongest first: an obligation has the first of these that one of its tests has."""
+
+ELSEWHERE = "one of the repository's own tests, not part of a conformance run"
 
 
 @dataclass(frozen=True)
@@ -126,27 +129,41 @@ def strongest(statuses: Iterable[Status]) -> Status:
 
 
 def evidence(
-    rfc: Rfc, tests: Mapping[str, Sequence[TestEvidence]]
+    rfc: Rfc,
+    tests: Mapping[str, Sequence[TestEvidence]],
+    elsewhere: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[ObligationEvidence, ...]:
     """A row for every obligation of the RFC, from the results by id of obligation or clause.
 
     A test that cites a whole clause is listed under each of its obligations.
+
+    Args:
+        rfc: the text that was tested against.
+        tests: the results of this run.
+        elsewhere: by id of obligation, tests that are not part of such a run; they are named,
+            as not run, where the run has none. By default those of the repository's own tests.
 
     Raises:
         RfcError: an id is not in the RFC.
     """
     for cited in tests:
         rfc.find(cited)
+    elsewhere = repository_tests() if elsewhere is None else elsewhere
+    hashes = {clause.id: clause.sha256 for clause in rfc.clauses}
     rows = []
     for obligation in rfc.obligations:
         own = (*tests.get(obligation.id, ()), *tests.get(obligation.clause, ()))
-        clause = next(clause for clause in rfc.clauses if clause.id == obligation.clause)
+        if not own:
+            own = tuple(
+                TestEvidence(test, "not run", message=ELSEWHERE)
+                for test in elsewhere.get(obligation.id, ())
+            )
         rows.append(
             ObligationEvidence(
                 id=obligation.id,
                 sentence=obligation.sentence,
                 clause=obligation.clause,
-                clause_sha256=clause.sha256,
+                clause_sha256=hashes[obligation.clause],
                 status=strongest(test.status for test in own),
                 tests=own,
             )

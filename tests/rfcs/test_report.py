@@ -103,7 +103,7 @@ def test_every_obligation_has_a_row_that_links_to_its_sentence() -> None:
 
 
 def test_a_page_of_a_sound_report_says_nothing_of_failures() -> None:
-    report = replace(hostile_report(), obligations=evidence(load(), {}), verdict="conforms")
+    report = replace(hostile_report(), obligations=evidence(load(), {}, {}), verdict="conforms")
     text = as_html(report, load())
     assert "What failed" not in text
     assert text.count("no test in this run") == len(load().obligations)
@@ -157,6 +157,19 @@ def test_a_test_of_a_whole_clause_is_listed_under_each_of_its_obligations() -> N
     assert listed == {o.id for o in load().obligations if o.clause == ORDER}
     with pytest.raises(RfcError, match="nearest"):
         evidence(load(), {f"{ORDER}S": (test,)})
+
+
+def test_where_the_run_has_no_test_the_repositorys_own_are_named_as_not_run() -> None:
+    own = {f"{ORDER}/1": ("tests/test_a.py::test_a",), f"{ORDER}/2": ("tests/test_b.py::test_b",)}
+    passed = TestEvidence("suite::test_order", "passed", 9, 1.0)
+    rows = {row.id: row for row in evidence(load(), {f"{ORDER}/1": (passed,)}, own)}
+    assert rows[f"{ORDER}/1"].tests == (passed,)
+    assert rows[f"{ORDER}/2"].status == "not run"
+    assert [test.id for test in rows[f"{ORDER}/2"].tests] == ["tests/test_b.py::test_b"]
+    assert rows[f"{ORDER}/3"].tests == ()
+    listed = {test.id for row in evidence(load(), {}) for test in row.tests}
+    assert listed, "the committed snapshot names the repository's own tests"
+    assert all(test.startswith("tests/") for test in listed)
 
 
 def test_clause_texts_keep_their_words_and_gain_anchors() -> None:
