@@ -1,8 +1,9 @@
-"""Reads a batch of requests into columns, and refuses what is not a well-formed request.
+"""Reads a batch of requests into columns, and refuses what is not a well-formed batch.
 
 A well-formed batch is recognised by a handful of vectorised tests; only when one of them fails are
-the requests looked at one by one, to word the first fault. Nothing here looks at which pages are
-free, and nothing changes. Serves [[RFC-0001:C-UNSUPPORTED-PLANS]].
+the requests looked at one by one (`validation_rules`), to word the first fault. Which pages are
+free is for a caller's function to say, and nothing here changes anything.
+Serves [[RFC-0001:C-UNSUPPORTED-PLANS]].
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ownerlanes.gpu.validation_rules import SPLIT_KINDS, Row, read_one_by_one
 from ownerlanes.reference.contract import (
     MAX_SEQ_LEN,
     ExplicitOwners,
@@ -23,17 +25,12 @@ from ownerlanes.reference.contract import (
     InvalidRequestError,
     LaneLayout,
     Split,
-    as_index,
     index_in,
 )
 
 Integers = npt.NDArray[np.int64]
 Booleans = npt.NDArray[np.bool_]
-Row = tuple[Any, Any, Any, Any, Any]
-"""The fields of a request, in the order of FIELDS."""
-
 FIELDS = attrgetter("prefix_len", "seq_len", "split", "last_slot", "phase")
-SPLIT_KINDS: tuple[type[Split], ...] = get_args(Split)
 NO_PAGE = -1
 
 
@@ -92,7 +89,7 @@ def read_batch(
         batch = _columns(list(map(FIELDS, given)), layout)
         if batch is not None:
             return batch, None
-    rows, fault = _read_one_by_one(given, layout)
+    rows, fault = read_one_by_one(given, layout)
     batch = _columns(rows, layout)
     assert batch is not None, "requests that passed every rule must form a batch"
     return batch, fault
@@ -102,32 +99,13 @@ def _columns(rows: list[Row], layout: LaneLayout) -> Batch | None:
     """The columns of plainly typed, well-formed requests; None when any is anything else."""
     prefixes, lengths, splits, last_slots, phases = zip(*rows, strict=True) if rows else ((),) * 5
     kinds = tuple(map(type, splits))
-    phase_types = set(map(type, phases))
-    if not (
-        set(map(type, prefixes)) <= {int}
-        and set(map(type, lengths)) <= {int}
-        and phase_types <= {int, type(None)}
-        and set(kinds).issubset(SPLIT_KINDS)
-    ):
+    open_phases = [index for index, phase in enumerate(phases) if phase is None]
+    numbers = _numbers(prefixes, lengths, phases, layout)
+    if numbers is None or not set(kinds).issubset(SPLIT_KINDS):
         return None
-    open_phases: list[int] = []
-    if type(None) in phase_types:
-        open_phases = [index for index, phase in enumerate(phases) if phase is None]
-        phases = tuple(phase or 0 for phase in phases)
-    try:
-        prefix_len, seq_len, phase = np.array((prefixes, lengths, phases), dtype=np.int64)
-    except OverflowError:
-        return None
-    new_tokens = seq_len - prefix_len
-    if rows and not (
-        prefix_len.min() >= 0
-        and new_tokens.min() >= 0
-        and seq_len.max() <= MAX_SEQ_LEN
-        and phase.min() >= 0
-        and phase.max() < layout.num_lanes
-    ):
-        return None
+    prefix_len, seq_len, given_phases = numbers
     size = layout.page_size
+    new_tokens = seq_len - prefix_len
     first_page = prefix_len // size
     offset = prefix_len - first_page * size
     touched = -(-seq_len // size) - first_page
@@ -135,22 +113,50 @@ def _columns(rows: list[Row], layout: LaneLayout) -> Batch | None:
     touched[empty] = 0
     partial = (offset > 0) & ~empty
     tails = _tail_pages(partial, offset, last_slots, layout)
-    if tails is None or not _owners_fit(splits, kinds, touched, open_phases, phase, layout):
+    if tails is None or not _owners_fit(splits, kinds, touched, phases, layout):
         return None
+    tail_pages, tail_lanes = tails
     return Batch(
-        prefix_len,
-        seq_len,
-        new_tokens,
-        first_page,
-        offset,
-        touched,
-        partial.astype(np.int64),
-        splits,
-        kinds,
-        phase,
-        open_phases,
-        *tails,
+        prefix_len=prefix_len,
+        seq_len=seq_len,
+        new_tokens=new_tokens,
+        first_page=first_page,
+        offset=offset,
+        touched=touched,
+        partial=partial.astype(np.int64),
+        splits=splits,
+        kinds=kinds,
+        phases=given_phases,
+        open_phases=open_phases,
+        tail_pages=tail_pages,
+        tail_lanes=tail_lanes,
     )
+
+
+def _numbers(
+    prefixes: Sequence[Any], lengths: Sequence[Any], phases: Sequence[Any], layout: LaneLayout
+) -> tuple[Integers, Integers, Integers] | None:
+    """prefix_len, seq_len and phase (0 where it is None); None where not all are in range."""
+    types = {*map(type, prefixes), *map(type, lengths), *map(type, phases)}
+    if type(None) in types:
+        types = {*map(type, prefixes), *map(type, lengths)}
+        phases = [0 if phase is None else phase for phase in phases]
+        types.update(map(type, phases))
+    if not types <= {int}:
+        return None
+    try:
+        prefix_len, seq_len, phase = np.array((prefixes, lengths, phases), dtype=np.int64)
+    except OverflowError:
+        return None
+    if len(phase) and not (
+        prefix_len.min() >= 0
+        and (seq_len >= prefix_len).all()
+        and seq_len.max() <= MAX_SEQ_LEN
+        and phase.min() >= 0
+        and phase.max() < layout.num_lanes
+    ):
+        return None
+    return prefix_len, seq_len, phase
 
 
 def _tail_pages(
@@ -193,104 +199,17 @@ def _owners_fit(
     splits: Sequence[Split],
     kinds: Sequence[type[Split]],
     touched: Integers,
-    open_phases: list[int],
-    phases: Integers,
+    phases: Sequence[int | None],
     layout: LaneLayout,
 ) -> bool:
     """Whether every ExplicitOwners has phase 0 and one lane for each touched page."""
-    if ExplicitOwners not in kinds:
-        return True
-    undecided = set(open_phases)
-    return all(
-        index not in undecided
-        and not phases[index]
-        and len(split.owners) == touched[index]
+    return ExplicitOwners not in kinds or all(
+        phase == 0
+        and len(split.owners) == pages
         and (not split.owners or 0 <= min(split.owners) <= max(split.owners) < layout.num_lanes)
-        for index, split in enumerate(splits)
+        for split, pages, phase in zip(splits, touched, phases, strict=True)
         if isinstance(split, ExplicitOwners)
     )
-
-
-def _read_one_by_one(
-    given: Sequence[object], layout: LaneLayout
-) -> tuple[list[Row], InvalidRequestError | None]:
-    """The requests before the first malformed one, as plain integers, and that one's fault."""
-    rows: list[Row] = []
-    for index, request in enumerate(given):
-        try:
-            rows.append(_read(request, layout))
-        except InvalidArgumentError as fault:
-            return rows, InvalidRequestError(str(fault), request_index=index)
-    return rows, None
-
-
-def _read(request: object, layout: LaneLayout) -> Row:
-    """The fields of one request, or InvalidArgumentError for the first rule that it breaks."""
-    if not isinstance(request, ExtendRequest):
-        raise InvalidArgumentError(f"expected an ExtendRequest, found {request!r}")
-    prefix_len = as_index(request.prefix_len, "prefix_len")
-    seq_len = as_index(request.seq_len, "seq_len")
-    if not 0 <= prefix_len <= seq_len <= MAX_SEQ_LEN:
-        raise InvalidArgumentError(
-            f"prefix_len, seq_len: expected 0 <= prefix_len <= seq_len <= {MAX_SEQ_LEN}, "
-            f"found {prefix_len} and {seq_len}"
-        )
-    split = _plain_split(request.split)
-    touched = -(-seq_len // layout.page_size) - prefix_len // layout.page_size
-    if prefix_len == seq_len:
-        touched = 0
-    phase: int | None = request.phase
-    if isinstance(split, ExplicitOwners):
-        if phase is None or as_index(phase, "phase") != 0:
-            raise InvalidArgumentError(f"phase: expected 0 with ExplicitOwners, found {phase}")
-        _check_owners(split.owners, touched, layout)
-    if phase is not None:
-        phase = index_in(phase, "phase", 0, layout.num_lanes)
-    last_slot: int | None = None
-    if touched and prefix_len % layout.page_size:
-        last_slot = _read_last_slot(request.last_slot, prefix_len, layout)
-    return prefix_len, seq_len, split, last_slot, phase
-
-
-def _plain_split(split: object) -> Split:
-    """The split as one of SPLIT_KINDS itself, where it is of a class derived from one."""
-    for kind in SPLIT_KINDS:
-        if type(split) is kind:
-            return split
-        if isinstance(split, kind):
-            return kind(*(getattr(split, name) for name in kind.__dataclass_fields__))
-    names = ", ".join(kind.__name__ for kind in SPLIT_KINDS)
-    raise InvalidArgumentError(f"split: expected one of {names}, found {split!r}")
-
-
-def _check_owners(owners: Sequence[int], touched: int, layout: LaneLayout) -> None:
-    if len(owners) != touched:
-        raise InvalidArgumentError(
-            f"ExplicitOwners.owners: expected {touched} lanes, one for each touched page, "
-            f"found {len(owners)}"
-        )
-    for position, lane in enumerate(owners):
-        index_in(lane, f"ExplicitOwners.owners[{position}]", 0, layout.num_lanes)
-
-
-def _read_last_slot(last_slot: object, prefix_len: int, layout: LaneLayout) -> int:
-    if last_slot is None:
-        raise InvalidArgumentError(
-            f"last_slot: expected the slot of token {prefix_len - 1}, because prefix_len "
-            f"{prefix_len} ends inside a page of {layout.page_size} tokens; found None"
-        )
-    slot = index_in(last_slot, "last_slot", 0, layout.num_slots)
-    expected, found = (prefix_len - 1) % layout.page_size, slot % layout.page_size
-    if expected != found:
-        raise InvalidArgumentError(
-            f"last_slot: expected a slot at offset {expected} of its page, as token "
-            f"{prefix_len - 1} is; found slot {slot} at offset {found}"
-        )
-    if layout.local_page(slot // layout.page_size) < layout.reserved_pages:
-        raise InvalidArgumentError(
-            f"last_slot: expected a slot of an allocated page, found slot {slot} of a reserved one"
-        )
-    return slot
 
 
 def check_tail_pages(batch: Batch, first_free: Callable[[Integers], int]) -> None:
