@@ -45,7 +45,7 @@ def _check_marked(citations: Iterable[Citation]) -> Iterator[Problem]:
             yield Problem(
                 citation.path,
                 citation.line,
-                "clause() marks a function that pytest does not collect; call it test_...",
+                "clause() marks what pytest does not collect; call function and file test_...",
             )
 
 

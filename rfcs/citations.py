@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ownerlanes.rfcs.tree import Tree
 
@@ -36,11 +36,17 @@ class Citation:
 
 
 def citations_of_tests(tree: Tree) -> list[Citation]:
-    """Every citation by a test, in the order of files and lines."""
+    """Every citation by a mark, in the order of files and lines.
+
+    A mark on what pytest does not collect is there too, with no test.
+    """
     found: list[Citation] = []
     for path in tree.tests():
         module = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-        found += _Reader(tree.name(path), module).citations()
+        citations = _Reader(tree.name(path), module).citations()
+        if not path.name.startswith("test_"):
+            citations = [replace(citation, test="") for citation in citations]
+        found += citations
     return found
 
 

@@ -72,7 +72,11 @@ BREAKS: dict[str, tuple[Change, str]] = {
     ),
     "mark on a function that is no test": (
         replace("tests/test_two.py", "def test_two", "def check_two"),
-        "tests/test_two.py:5: clause() marks a function that pytest does not collect",
+        "tests/test_two.py:5: clause() marks what pytest does not collect; call function and",
+    ),
+    "mark in a file that is no test": (
+        rename("tests/test_two.py", "tests/two.py"),
+        "tests/two.py:5: clause() marks what pytest does not collect; call function and",
     ),
     "removed test": (
         remove("conformance/suite/test_one.py"),
