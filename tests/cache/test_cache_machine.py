@@ -191,7 +191,18 @@ TwoCaches.TestCase.settings = settings(max_examples=150, stateful_step_count=40)
 
 
 @clause(
-    *(f"RFC-0001:C-LANE-EVICTION/{number}" for number in range(13, 25)),
+    "RFC-0001:C-LANE-EVICTION/13",
+    "RFC-0001:C-LANE-EVICTION/14",
+    "RFC-0001:C-LANE-EVICTION/15",
+    "RFC-0001:C-LANE-EVICTION/16",
+    "RFC-0001:C-LANE-EVICTION/17",
+    "RFC-0001:C-LANE-EVICTION/18",
+    "RFC-0001:C-LANE-EVICTION/19",
+    "RFC-0001:C-LANE-EVICTION/20",
+    "RFC-0001:C-LANE-EVICTION/21",
+    "RFC-0001:C-LANE-EVICTION/22",
+    "RFC-0001:C-LANE-EVICTION/23",
+    "RFC-0001:C-LANE-EVICTION/24",
 )
 class TestTwoCaches(TwoCaches.TestCase):  # type: ignore[misc, valid-type]
     """pytest collects this one."""

@@ -126,7 +126,7 @@ def test_every_row_is_stored_on_exactly_one_lane(data: st.DataObject, layout: La
         assert pools[layout.lane_of_slot(slot)][layout.local_slot(slot)] == row
 
 
-@clause("RFC-0001:C-DIRECT-WRITE/4")
+@clause("RFC-0001:C-DIRECT-WRITE/7")
 @pytest.mark.parametrize("foreign", ["error", "skip"])
 @pytest.mark.parametrize("bad", [-1, -4, 40, 2**32, 2**63 - 1, -(2**63)])
 @pytest.mark.parametrize("row", [0, 2])
