@@ -96,7 +96,7 @@ def replay(
         SplitName, typer.Option(help="Who computes which token of an extend.")
     ] = SplitName.ZIGZAG_PAGES,
     phase: Annotated[
-        str, typer.Option(help="choose (the allocator, once a request) or a number.")
+        str, typer.Option(help="choose (once a request), chain (the reused prefix's) or a number.")
     ] = "choose",
     chunk: Annotated[int, typer.Option(help="Most tokens of an extend.")] = 8_192,
     batch_tokens: Annotated[int, typer.Option(help="Most tokens of a batch.")] = 65_536,
@@ -126,7 +126,15 @@ def replay(
     """
     try:
         layout = LaneLayout(lanes, page_size, _pages(pages_per_lane, page_size), placement.value)
-        settings = ReplaySettings(layout, split, _phase(phase), chunk, batch_tokens, in_flight)
+        settings = ReplaySettings(
+            layout,
+            split=split,
+            phase=_phase(phase),
+            follow_chain=phase == "chain",
+            chunk=chunk,
+            batch_tokens=batch_tokens,
+            in_flight=in_flight,
+        )
         workload = _workload(trace, requests, seed, layout, prefix_reuse, whole_blocks)
         _check_possible(workload, compare, report)
         sides = _sides(settings, workload, None if oracle_only else allocator, cache)
@@ -149,10 +157,10 @@ def _pages(given: int | None, page_size: int) -> int:
 
 
 def _phase(given: str) -> int | None:
-    if given == "choose":
+    if given in ("choose", "chain"):
         return None
     if not given.isdecimal():
-        raise InvalidArgumentError(f"--phase: expected choose or a number, found {given!r}")
+        raise InvalidArgumentError(f"--phase: expected choose, chain or a number, found {given!r}")
     return int(given)
 
 

@@ -123,7 +123,10 @@ class Scheduler:
             prefix = self._sides.match(prompt.keys[: self._reusable_pages(prompt)])
             self._sides.pin(prefix)
         reused = len(prefix.pages) * self._settings.layout.page_size
-        self._in_flight.append(InFlight(prompt, prefix, reused, self._settings.phase))
+        phase = self._settings.phase
+        if phase is None and self._settings.follow_chain:
+            phase = prefix.phase
+        self._in_flight.append(InFlight(prompt, prefix, reused, phase))
 
     def _reusable_pages(self, prompt: Prompt) -> int:
         return (prompt.tokens - 1) // self._settings.layout.page_size

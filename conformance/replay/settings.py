@@ -17,6 +17,8 @@ class ReplaySettings:
         split: who computes which token of an extend.
         phase: the phase of every extend; None lets the allocator choose at a request's first
             extend, and its later ones keep that phase.
+        follow_chain: with phase None, a request that reuses a prefix starts in the phase that the
+            prefix carries instead of having one chosen.
         chunk: most tokens of one extend; whole pages of it are used.
         batch_tokens: a batch takes extends in order while it has at most so many tokens; it always
             takes one.
@@ -29,6 +31,7 @@ class ReplaySettings:
     layout: LaneLayout
     split: SplitName = SplitName.ZIGZAG_PAGES
     phase: int | None = None
+    follow_chain: bool = False
     chunk: int = 8_192
     batch_tokens: int = 65_536
     in_flight: int = 16
@@ -44,6 +47,13 @@ class ReplaySettings:
                 f"chunk: expected at least one page ({self.layout.page_size} tokens), "
                 f"found {self.chunk}"
             )
+
+    @property
+    def phase_name(self) -> str:
+        """How the command line names the choice of phases: choose, chain or a number."""
+        if self.phase is not None:
+            return str(self.phase)
+        return "chain" if self.follow_chain else "choose"
 
     @property
     def chunk_tokens(self) -> int:

@@ -44,10 +44,9 @@ def summary_rows(outcome: Outcome) -> list[tuple[str, str]]:
 def pool_title(settings: ReplaySettings) -> str:
     """Pool, split and phase, in one line."""
     layout = settings.layout
-    phase = "chosen" if settings.phase is None else str(settings.phase)
     return (
         f"{layout.num_lanes} lanes x {layout.capacity:,} pages of {layout.page_size} tokens, "
-        f"{settings.split}, phase {phase}"
+        f"{settings.split}, phase {settings.phase_name}"
     )
 
 

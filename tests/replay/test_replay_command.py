@@ -134,7 +134,7 @@ def test_a_difference_is_exit_code_1() -> None:
         (["replay_candidates.py"], "line 2: expected a JSON object (Mooncake) or the header"),
         (["--page-size", "0"], "page_size: expected 1 <= page_size"),
         (["--pages-per-lane", "0"], "reserved_pages: expected at most pages_per_lane"),
-        (["--phase", "first"], "--phase: expected choose or a number, found 'first'"),
+        (["--phase", "first"], "--phase: expected choose, chain or a number, found 'first'"),
         (["--phase", "8"], "phase: expected 0 <= phase < 8"),
         (["--chunk", "5"], "chunk: expected at least one page"),
         (["--allocator", "nowhere"], "expected pkg.module:make"),

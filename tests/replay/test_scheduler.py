@@ -157,6 +157,18 @@ def test_a_fixed_phase_is_kept() -> None:
     assert outcome.tally.samples[0].live == (0, 0, 1)
 
 
+def test_a_chain_is_followed_or_a_phase_chosen_anew() -> None:
+    """The second prompt reuses the page of the first and adds two."""
+    keys = tuple(range(3))
+    prompts = [Prompt(0, PAGE, keys[:1]), Prompt(1, 3 * PAGE, keys)]
+    for follow_chain, lanes in ((True, [0, 0, 1]), (False, [0, 1, 2])):
+        chosen = settings(50, in_flight=1, follow_chain=follow_chain, batch_tokens=1)
+        outcome, _, cache = replayed(chosen, prompts)
+        found = cache.peek(keys).pages
+        assert [chosen.layout.lane_of_page(page) for page in found] == lanes
+        assert outcome.tally.reused == PAGE
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
