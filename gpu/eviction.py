@@ -20,6 +20,7 @@ from ownerlanes.reference.contract import (
     LaneLayout,
     ReentrantCallError,
     as_index,
+    shown,
 )
 
 INT64_LIMIT = 2**63
@@ -31,9 +32,21 @@ class EvictionDoor:
     Args:
         evictor: who is asked, or None.
         layout: the pool's.
+
+    Raises:
+        InvalidArgumentError: the evictor lacks a method.
     """
 
     def __init__(self, evictor: Evictor | None, layout: LaneLayout) -> None:
+        lacking = [
+            name
+            for name in ("evictable_pages", "evict")
+            if evictor is not None and not callable(getattr(evictor, name, None))
+        ]
+        if lacking:
+            raise InvalidArgumentError(
+                f"evictor: expected an object with {' and '.join(lacking)}, found {shown(evictor)}"
+            )
         self._evictor = evictor
         self._num_lanes = layout.num_lanes
         self._asked = ""
@@ -69,19 +82,27 @@ class EvictionDoor:
 
         return count
 
-    def _ask(self, what: str, evictor: Evictor, *arguments: Sequence[int]) -> object:
+    def _ask(self, what: str, evictor: Evictor, *arguments: Sequence[int]) -> list[object]:
+        """All that the evictor answers; a generator runs while the doors are shut, too."""
         self._asked = what
         try:
-            return getattr(evictor, what)(*arguments)
+            answer = getattr(evictor, what)(*arguments)
+            if answer is None and what == "evict":
+                return []
+            try:
+                items = iter(answer)
+            except TypeError:
+                raise _malformed(answer, what) from None
+            return list(items)
         finally:
             self._asked = ""
 
-    def _checked_counts(self, answer: object) -> list[int]:
+    def _checked_counts(self, answer: list[object]) -> list[int]:
         counts = _integers(answer, "evictable_pages")
         if len(counts) != self._num_lanes or min(counts) < 0:
             raise EvictorContractError(
                 f"evictable_pages(): expected {self._num_lanes} page counts, one for each lane "
-                f"and none negative, found {answer!r}",
+                f"and none negative, found {shown(answer)}",
                 pages=(),
             )
         return counts
@@ -99,7 +120,7 @@ class EvictionDoor:
         assert self._evictor is not None
         self._freed = []
         answer = self._ask("evict", self._evictor, deficit)
-        given_up = self._freed + ([] if answer is None else _integers(answer, "evict"))
+        given_up = self._freed + _integers(answer, "evict")
         known = [page for page in given_up if -INT64_LIMIT <= page < INT64_LIMIT]
         pages, times = np.unique(np.array(known, dtype=np.int64), return_counts=True)
         bad = set(pages[~releasable(pages) | (times > 1)].tolist())
@@ -109,10 +130,14 @@ class EvictionDoor:
         return pages
 
 
-def _integers(answer: object, call: str) -> list[int]:
+def _integers(answer: list[object], call: str) -> list[int]:
     try:
-        return [as_index(number, call) for number in answer]  # type: ignore[attr-defined]
-    except (TypeError, InvalidArgumentError):
-        raise EvictorContractError(
-            f"{call}(): expected a sequence of integers, found {answer!r}", pages=()
-        ) from None
+        return [as_index(number, call) for number in answer]
+    except InvalidArgumentError:
+        raise _malformed(answer, call) from None
+
+
+def _malformed(answer: object, call: str) -> EvictorContractError:
+    return EvictorContractError(
+        f"{call}(): expected a sequence of integers, found {shown(answer)}", pages=()
+    )

@@ -71,7 +71,7 @@ def choose_phases(
         choices = _phases_to_try(batch, plan, index, lanes)
         taken = demand[index][rotations[choices]]
         best, after = _fullest(left - taken)
-        if min(after) < 0 and evictable is not None:
+        if len(taken) > 1 and min(after) < 0 and evictable is not None:
             if extra is None:
                 extra = _exact_counts(evictable())
             best, _ = _fullest(left + extra - taken)

@@ -26,6 +26,7 @@ from ownerlanes.reference.contract import (
     LaneLayout,
     Split,
     index_in,
+    shown,
 )
 
 Integers = npt.NDArray[np.int64]
@@ -83,7 +84,7 @@ def read_batch(
         given = list(requests)
     except TypeError:
         raise InvalidArgumentError(
-            f"requests: expected a sequence of ExtendRequest, found {requests!r}"
+            f"requests: expected a sequence of ExtendRequest, found {shown(requests)}"
         ) from None
     if set(map(type, given)) <= {ExtendRequest}:
         batch = _columns(list(map(FIELDS, given)), layout)
@@ -251,7 +252,7 @@ def read_lanes(owners: Iterable[int], layout: LaneLayout) -> Integers:
         given = list(owners)
     except TypeError:
         raise InvalidArgumentError(
-            f"owners: expected a sequence of lanes, found {owners!r}"
+            f"owners: expected a sequence of lanes, found {shown(owners)}"
         ) from None
     lanes = [
         index_in(lane, f"owners[{place}]", 0, layout.num_lanes) for place, lane in enumerate(given)

@@ -1,7 +1,7 @@
 """What a well-formed request is, rule by rule: the slow way, which words the first fault.
 
-Requests of unusual but legal types (integers with `__index__`, derived splits) come this way too
-and leave as plain ones. These rules look at one request and the layout; whether pages are free
+Requests with unusual but legal integers (anything with `__index__`) come this way too and leave
+with plain ones. These rules look at one request and the layout; whether pages are free
 or filled twice is not known here. Serves [[RFC-0001:C-UNSUPPORTED-PLANS]].
 """
 
@@ -20,6 +20,7 @@ from ownerlanes.reference.contract import (
     Split,
     as_index,
     index_in,
+    shown,
 )
 
 SPLIT_KINDS: tuple[type[Split], ...] = get_args(Split)
@@ -43,15 +44,18 @@ def read_one_by_one(
 def _read(request: object, layout: LaneLayout) -> Row:
     """The fields of one request, or InvalidArgumentError for the first rule that it breaks."""
     if not isinstance(request, ExtendRequest):
-        raise InvalidArgumentError(f"expected an ExtendRequest, found {request!r}")
+        raise InvalidArgumentError(f"expected an ExtendRequest, found {shown(request)}")
     prefix_len = as_index(request.prefix_len, "prefix_len")
     seq_len = as_index(request.seq_len, "seq_len")
     if not 0 <= prefix_len <= seq_len <= MAX_SEQ_LEN:
         raise InvalidArgumentError(
             f"prefix_len, seq_len: expected 0 <= prefix_len <= seq_len <= {MAX_SEQ_LEN}, "
-            f"found {prefix_len} and {seq_len}"
+            f"found {shown(prefix_len)} and {shown(seq_len)}"
         )
-    split = _plain_split(request.split)
+    split = request.split
+    if type(split) not in SPLIT_KINDS:
+        names = ", ".join(kind.__name__ for kind in SPLIT_KINDS)
+        raise InvalidArgumentError(f"split: expected one of {names}, found {shown(split)}")
     touched = -(-seq_len // layout.page_size) - prefix_len // layout.page_size
     if prefix_len == seq_len:
         touched = 0
@@ -66,17 +70,6 @@ def _read(request: object, layout: LaneLayout) -> Row:
     if touched and prefix_len % layout.page_size:
         last_slot = _read_last_slot(request.last_slot, prefix_len, layout)
     return prefix_len, seq_len, split, last_slot, phase
-
-
-def _plain_split(split: object) -> Split:
-    """The split as one of SPLIT_KINDS itself, where it is of a class derived from one."""
-    for kind in SPLIT_KINDS:
-        if type(split) is kind:
-            return split
-        if isinstance(split, kind):
-            return kind(*(getattr(split, name) for name in kind.__dataclass_fields__))
-    names = ", ".join(kind.__name__ for kind in SPLIT_KINDS)
-    raise InvalidArgumentError(f"split: expected one of {names}, found {split!r}")
 
 
 def _check_owners(owners: Sequence[int], touched: int, layout: LaneLayout) -> None:

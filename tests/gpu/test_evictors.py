@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -56,6 +56,13 @@ def full(counts: Any, answer: Callable[[TritonAllocator], Any]) -> tuple[TritonA
     return evictor.allocator, evictor
 
 
+def releasing_page_by_page(allocator: TritonAllocator) -> Iterator[int]:
+    """A generator runs while the allocator reads its answer."""
+    for page in (2, 4):
+        allocator.free_pages([page])
+    yield 9
+
+
 @clause("RFC-0001:C-CAPACITY-AND-EVICTION/1")
 @pytest.mark.parametrize(
     "answer",
@@ -64,6 +71,7 @@ def full(counts: Any, answer: Callable[[TritonAllocator], Any]) -> tuple[TritonA
         lambda allocator: allocator.free_pages([2, 4, 9]),
         lambda allocator: allocator.free([8, 11, 17, 36]),
         lambda allocator: allocator.free_pages([4]) or (9, 2),
+        releasing_page_by_page,
     ],
 )
 def test_pages_given_up_either_way_are_used(answer: Callable[[TritonAllocator], Any]) -> None:
@@ -198,6 +206,18 @@ def test_open_phases_are_chosen_over_free_and_evictable_and_counted_once() -> No
     assert given.phases == (1,)
     assert given.pages == ((3,),)
     assert evictor.asked == ["evictable_pages", (0, 1)]
+
+
+def test_no_count_is_asked_for_where_there_is_no_choice_of_phase() -> None:
+    allocator, evictor = full([0, 0], lambda allocator: [])
+    with pytest.raises(CapacityWaitError):
+        allocator.alloc_extend(
+            [ExtendRequest(0, 4, ZigzagPages()), ExtendRequest(4, 4, ZigzagPages(), phase=None)]
+        )
+    assert evictor.asked == ["evictable_pages"]  # for the shortage
+    evictor.asked.clear()
+    assert allocator.plan_extend([ExtendRequest(2, 9, ZigzagPages(), 9, None)]).phases == (0,)
+    assert evictor.asked == []
 
 
 class Hoarder:
