@@ -7,9 +7,10 @@ other runners of such tests can drive them too. Nothing here loads or judges a c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ownerlanes.conformance.director import Director, fit_layout
-from ownerlanes.conformance.intents import Intent
+from ownerlanes.conformance.intents import Intent, RequestIntent
 from ownerlanes.conformance.lockstep import Lockstep
 from ownerlanes.conformance.operations import Step
 from ownerlanes.conformance.protocol import Candidate, CouldNotRunError
@@ -54,6 +55,14 @@ def direct(
     for intent in intents:
         director.play(intent)
     return director
+
+
+def batch(
+    layout: LaneLayout, intents: Iterable[RequestIntent], *, evictor: bool = False
+) -> tuple[Lockstep, tuple[Any, ...]]:
+    """A new history, and the requests that are meant on it."""
+    director = direct(layout, evictor=evictor)
+    return director.lockstep, tuple(director.batch(tuple(intents))[0])
 
 
 def play(layout: LaneLayout, *steps: Step, evictor: bool = False) -> Lockstep:

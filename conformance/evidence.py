@@ -1,0 +1,105 @@
+"""Puts a run's findings into the report folder: report.*, and a vector for every failure.
+
+Versions and the device are read here; nothing is run again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ownerlanes.conformance.operations import history_from_json
+from ownerlanes.conformance.preflight import probe_layout, probe_request
+from ownerlanes.conformance.protocol import Candidate
+from ownerlanes.conformance.report import model
+from ownerlanes.conformance.report.write import write_report
+from ownerlanes.conformance.vectors.record import record
+
+if TYPE_CHECKING:
+    from ownerlanes.conformance.run import Run
+
+PACKAGES = ("ownerlanes", "torch", "triton", "numpy", "hypothesis", "pytest")
+
+
+def write_evidence(run: Run, directory: Path) -> None:
+    """Write report.json, report.md, report.html, and failures/*.json."""
+    write_report(report(run), directory, run.rfc)
+    failed = [finding for finding in run.findings.failed if finding.history is not None]
+    for number, finding in enumerate(failed, 1):
+        assert finding.history is not None
+        cited = finding.broken or finding.cited[0]
+        name = f"{number:02d}-{cited.partition(':')[2].replace('/', '-')}"
+        vector = record(history_from_json(finding.history), name, f"found by {finding.test}")
+        folder = directory / "failures"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.json").write_text(json.dumps(vector, indent=1) + "\n")
+
+
+def report(run: Run) -> model.Report:
+    """The run as a report."""
+    rows = run.findings.evidence(run.rfc)
+    return model.Report(
+        rfc=model.RfcVersion(run.rfc.id, run.rfc.version, run.rfc.sha256),
+        versions=versions(),
+        seed=run.seed,
+        profile=run.profile.name,
+        candidate=candidate(run.candidate),
+        obligations=rows,
+        verdict=model.verdict(rows),
+        started=run.started,
+        seconds=round(run.seconds, 1),
+        message=message(run),
+    )
+
+
+def message(run: Run) -> str:
+    """What the rows do not say: known failures, and time that was over."""
+    lines = [
+        f"known failure: {entry.id} ({entry.reason}; {entry.reference})" for entry in run.ledger
+    ]
+    lines += run.findings.complaints(run.rfc, run.ledger)[1]
+    if run.findings.ran_out_of_time:
+        lines.append("the time limit was reached before every test had run")
+    return "\n".join(lines)
+
+
+def versions() -> dict[str, str]:
+    """Of everything that matters and is installed."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def candidate(checked: Candidate) -> model.Candidate:
+    """Who was checked, and where it ran."""
+    allocator = checked.make(probe_layout(checked.capabilities))
+    given = allocator.alloc_extend([probe_request(checked.capabilities)])
+    kind = type(allocator)
+    return model.Candidate(
+        checked.name,
+        f"{kind.__module__}.{kind.__qualname__}",
+        device_of(given.out_cache_loc),
+        checked.capabilities.as_json(),
+    )
+
+
+def device_of(slots: Any) -> str:
+    """Where an allocator's slots live."""
+    device = getattr(slots, "device", None)
+    kind = getattr(device, "type", None)
+    if kind is None:
+        return "not a device allocator"
+    if kind == "cuda":
+        import torch
+
+        return f"cuda: {torch.cuda.get_device_name(device)}"
+    interpreted = os.environ.get("TRITON_INTERPRET") == "1"
+    return f"{kind}, Triton interpreter" if interpreted else str(kind)

@@ -1,0 +1,54 @@
+"""The verdict of a run in a few lines: clause by clause, with what is not claimed.
+
+Text only; the report has every obligation and every test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ownerlanes.conformance.report.model import STATUSES
+
+if TYPE_CHECKING:
+    from ownerlanes.conformance.run import Run
+
+SHORT = {
+    "failed": "VIOLATED",
+    "passed": "holds",
+    "not claimed": "not claimed",
+    "not run": "not run",
+}
+WORDS = {0: "conforms", 1: "violates", 2: "could not run to the end"}
+
+
+def verdict_lines(run: Run) -> Iterator[str]:
+    """One line for each clause, then what is not claimed, then the verdict."""
+    rows = run.findings.evidence(run.rfc)
+    yield (
+        f"{'clause':34} {'verdict':12} {'holds':>6} {'violated':>9} {'not claimed':>12} "
+        f"{'no test':>8}"
+    )
+    for clause, group in groupby(rows, key=lambda row: row.clause):
+        found = [row.status for row in group]
+        counts = {status: found.count(status) for status in STATUSES}
+        word = next(SHORT[status] for status in STATUSES if counts[status])
+        yield (
+            f"{clause.partition(':')[2]:34} {word:12} {counts['passed']:6} {counts['failed']:9} "
+            f"{counts['not claimed']:12} {counts['not run']:8}"
+        )
+    yield ""
+    not_claimed = run.candidate.capabilities.not_claimed()
+    if not_claimed:
+        yield f"not claimed: {', '.join(not_claimed)}"
+    unknown, wrong = run.findings.complaints(run.rfc, run.ledger)
+    yield from (f"violated: {obligation}" for obligation in unknown)
+    yield from wrong
+    seed = "derandomised" if run.seed is None else f"seed {run.seed}"
+    status = run.exit_status(1 if run.findings.any_failed else 0)
+    yield (
+        f"{run.candidate.name} {WORDS[status]} ({run.rfc.id} {run.rfc.version}): "
+        f"{len(run.findings.tests)} tests, {run.findings.examples} histories, "
+        f"{run.seconds:.1f} s, profile {run.profile.name}, {seed}"
+    )
