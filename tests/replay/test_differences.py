@@ -23,6 +23,7 @@ from ownerlanes.reference import (
     InvalidFreeError,
     LaneLayout,
     LanePrefixCache,
+    PoolSnapshot,
     ReferenceAllocator,
 )
 
@@ -180,6 +181,21 @@ def test_a_wrong_allocator_is_told(
     assert caught.value.difference.field.startswith(field)
     assert "expected" in str(caught.value)
     assert "RFC-0001:C-" in str(caught.value)
+
+
+def test_without_digest_and_snapshot_counts_are_compared() -> None:
+    class Bare(TakesOnePageMore):
+        def digest(self) -> str:
+            raise NotImplementedError
+
+        def snapshot(self) -> PoolSnapshot:
+            raise NotImplementedError
+
+    cache = LanePrefixCache(LAYOUT)
+    candidate = Side("bare", Bare(LAYOUT, cache), cache, has_snapshot=False, has_digest=False)
+    with pytest.raises(DivergedError) as caught:
+        runs.run(SETTINGS, PROMPTS, [oracle_side(LAYOUT, reuse=True), candidate])
+    assert caught.value.difference.field == "available_pages()[0]"
 
 
 def test_a_wrong_release_by_slots_is_told() -> None:

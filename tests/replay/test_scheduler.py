@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import pytest
 
+from ownerlanes.conformance.clauses import clause
 from ownerlanes.conformance.replay import runs
 from ownerlanes.conformance.replay.pools import oracle_side
 from ownerlanes.conformance.replay.settings import ReplaySettings
@@ -15,9 +17,11 @@ from ownerlanes.conformance.replay.sides import Side
 from ownerlanes.conformance.replay.splits import SplitName, split_for
 from ownerlanes.conformance.replay.workload import Prompt
 from ownerlanes.reference import (
+    CachedPrefix,
     CapacityWaitError,
     ExtendAllocation,
     ExtendRequest,
+    InsertResult,
     InvalidArgumentError,
     LaneLayout,
     LanePrefixCache,
@@ -155,6 +159,47 @@ def test_a_fixed_phase_is_kept() -> None:
     prompt = Prompt(0, PAGE, ())
     outcome = runs.run(chosen, [prompt], [side])
     assert outcome.tally.samples[0].live == (0, 0, 1)
+
+
+class Noted(LanePrefixCache):
+    """Notes the calls that matter to a prefix's protection."""
+
+    def __init__(self, layout: LaneLayout) -> None:
+        super().__init__(layout)
+        self.calls: list[str] = []
+
+    def match(self, keys: Sequence[Hashable]) -> CachedPrefix:
+        self.calls.append("match")
+        return super().match(keys)
+
+    def pin(self, prefix: CachedPrefix) -> None:
+        self.calls.append("pin")
+        super().pin(prefix)
+
+    def unpin(self, prefix: CachedPrefix) -> None:
+        self.calls.append("unpin")
+        super().unpin(prefix)
+
+    def insert(
+        self, keys: Sequence[Hashable], pages: Sequence[int], phase: int | None = None
+    ) -> InsertResult:
+        self.calls.append("insert")
+        return super().insert(keys, pages, phase)
+
+    def evict(self, deficit: Sequence[int], /) -> tuple[int, ...]:
+        self.calls.append("evict")
+        return super().evict(deficit)
+
+
+@clause("RFC-0001:C-LANE-EVICTION/25")
+def test_a_prefix_is_pinned_from_match_to_insert() -> None:
+    chosen = settings(16, in_flight=1)
+    cache = Noted(chosen.layout)
+    side = Side("oracle", ReferenceAllocator(chosen.layout, cache), cache, is_oracle=True)
+    runs.run(chosen, workload(seed=0), [side])
+    history = " ".join(cache.calls)
+    assert re.fullmatch(r"(match pin (evict )*insert unpin ?|evict ?)+", history), history
+    assert "evict" in history
 
 
 def test_a_chain_is_followed_or_a_phase_chosen_anew() -> None:
