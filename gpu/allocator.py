@@ -18,6 +18,7 @@ from ownerlanes.gpu.allocation import TensorExtendAllocation
 from ownerlanes.gpu.eviction import EvictionDoor
 from ownerlanes.gpu.kernels_launch import Launcher
 from ownerlanes.gpu.packing import pack_batch, pack_owners
+from ownerlanes.gpu.page_math import Booleans, Integers, count_by_lane, places_of
 from ownerlanes.gpu.planning import DEMAND, Plan, plan_batch
 from ownerlanes.gpu.planning_phases import (
     LanePlan,
@@ -28,15 +29,7 @@ from ownerlanes.gpu.planning_phases import (
 from ownerlanes.gpu.release import Releases
 from ownerlanes.gpu.release_ids import Ids
 from ownerlanes.gpu.state import DeviceState
-from ownerlanes.gpu.validation import (
-    Batch,
-    Booleans,
-    Integers,
-    check_tail_pages,
-    count_by_lane,
-    read_batch,
-    read_lanes,
-)
+from ownerlanes.gpu.validation import Batch, check_tail_pages, read_batch, read_lanes
 from ownerlanes.reference.contract import (
     BatchPlan,
     CapacityWaitError,
@@ -156,7 +149,7 @@ class TritonAllocator:
         """
         self._door.refuse("alloc_pages")
         lanes = read_lanes(owners, self.layout)
-        required = np.bincount(lanes, minlength=self.layout.num_lanes).tolist()
+        required = count_by_lane(lanes, self.layout)
         capacity = self.layout.capacity
         self._make_room(
             required,
@@ -276,7 +269,7 @@ class TritonAllocator:
                 required=required,
                 available=self._state.free_counts,
                 deficit=deficit,
-                evicted=count_by_lane(pages, self.layout),
+                evicted=count_by_lane(places_of(pages, self.layout)[0], self.layout),
                 infeasible=infeasible(),
             )
         return tuple(pages.tolist())

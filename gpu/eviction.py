@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ownerlanes.gpu.validation import Booleans, Integers
+from ownerlanes.gpu.page_math import Booleans, Integers
 from ownerlanes.reference.contract import (
     Evictor,
     EvictorContractError,

@@ -14,8 +14,8 @@ import triton
 
 from ownerlanes.gpu.kernels import first_free_kernel, flatten_kernel, select_kernel
 from ownerlanes.gpu.packing import Packed
+from ownerlanes.gpu.page_math import Integers, places_of
 from ownerlanes.gpu.state import DeviceState
-from ownerlanes.gpu.validation import Integers, places_of
 
 INT32_LIMIT = 2**31
 
@@ -131,7 +131,7 @@ class Launcher:
         The pages exist and are not reserved.
         """
         state = self._state
-        local_pages, lanes = places_of(pages, state.layout)
+        lanes, local_pages = places_of(pages, state.layout)
         first = torch.empty(1, dtype=torch.int64, device=state.device)
         with state.as_current():
             first_free_kernel[(1,)](

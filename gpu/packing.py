@@ -20,9 +20,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from ownerlanes.gpu.page_math import Integers
 from ownerlanes.gpu.planning import DEMAND, LISTED, START, Plan
 from ownerlanes.gpu.planning_phases import LanePlan
-from ownerlanes.gpu.validation import NO_PAGE, Batch, Integers
+from ownerlanes.gpu.validation import NO_PAGE, Batch
 
 LANE_TABLES = 5
 REQUEST_COLUMNS = 4

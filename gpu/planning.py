@@ -23,8 +23,9 @@ from itertools import chain
 
 import numpy as np
 
+from ownerlanes.gpu.page_math import Booleans, Integers
 from ownerlanes.gpu.planning_faults import plan_fault
-from ownerlanes.gpu.validation import Batch, Booleans, Integers
+from ownerlanes.gpu.validation import Batch
 from ownerlanes.reference.contract import (
     ContiguousPages,
     ExplicitOwners,

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ownerlanes.gpu.page_math import Integers
 from ownerlanes.gpu.planning import DEMAND, Plan
-from ownerlanes.gpu.validation import Batch, Integers
+from ownerlanes.gpu.validation import Batch
 from ownerlanes.reference.contract import LaneLayout
 
 INT64_MAX = 2**63 - 1

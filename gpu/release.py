@@ -14,10 +14,11 @@ import numpy as np
 import torch
 import triton
 
+from ownerlanes.gpu.page_math import Integers
 from ownerlanes.gpu.release_ids import Ids, checked_ids
 from ownerlanes.gpu.release_kernels import apply_release, judge_release
 from ownerlanes.gpu.slot_math import layout_constants
-from ownerlanes.gpu.state import DeviceState, Pages
+from ownerlanes.gpu.state import DeviceState
 from ownerlanes.reference.contract import InvalidFreeError
 
 Kind = Literal["slots", "pages"]
@@ -108,7 +109,7 @@ class Releases:
                 "the others stand"
             )
 
-    def as_pages(self, ids: Ids, kind: Kind) -> Pages:
+    def as_pages(self, ids: Ids, kind: Kind) -> Integers:
         """The distinct pages that ids name, ascending, whether they exist or not.
 
         Reads a device tensor back.
@@ -189,7 +190,7 @@ class Releases:
             f"{more}, which are free, reserved or out of range; nothing was released"
         )
 
-    def _distinct_pages(self, ids: torch.Tensor, kind: Kind) -> Pages:
+    def _distinct_pages(self, ids: torch.Tensor, kind: Kind) -> Integers:
         size = self._state.layout.page_size if kind == "slots" else 1
         return np.unique(ids.cpu().numpy().astype(np.int64) // size)
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import torch
 import triton
 
+from ownerlanes.gpu.page_math import Booleans, Integers, count_by_lane, places_of
 from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, PoolSnapshot
 
 FLAG_BLOCK = 2048
@@ -25,9 +26,6 @@ SMALLEST_BLOCK = 16
 
 PAGE_LIMIT = 2**31
 """A layout has fewer pages than this, so that page ids are int32 inside kernels."""
-
-Pages = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 
 
 def checked_device(device: torch.device | str | None) -> torch.device:
@@ -107,26 +105,26 @@ class DeviceState:
         """Count pages that a kernel was told to select, by lane."""
         self.free_counts = [a - b for a, b in zip(self.free_counts, required, strict=True)]
 
-    def allocated(self, pages: Pages) -> Booleans:
+    def allocated(self, pages: Integers) -> Booleans:
         """Whether each page id may be released: in range, not reserved, not free.
 
         Reads the flags of the pages back.
         """
         known = (pages >= 0) & (pages < self.layout.num_pages)
-        lanes, local_pages = self._places(np.where(known, pages, 0))
+        lanes, local_pages = places_of(np.where(known, pages, 0), self.layout)
         known &= local_pages >= self.layout.reserved_pages
         rows = np.where(known, lanes * self.stride + local_pages, 0)
         found = self.flags.view(-1)[torch.from_numpy(rows).to(self.device)].cpu().numpy()
         result: Booleans = known & (found == 0)
         return result
 
-    def release_host(self, pages: Pages) -> None:
+    def release_host(self, pages: Integers) -> None:
         """Make these pages free; they are allocated and each given once."""
-        lanes, local_pages = self._places(pages)
+        lanes, local_pages = places_of(pages, self.layout)
         rows = torch.from_numpy(lanes * self.stride + local_pages).to(self.device)
         self.flags.view(-1).index_fill_(0, rows, 1)
-        released = np.bincount(lanes, minlength=self.layout.num_lanes)
-        self.free_counts = [a + b for a, b in zip(self.free_counts, released.tolist(), strict=True)]
+        released = count_by_lane(lanes, self.layout)
+        self.free_counts = [a + b for a, b in zip(self.free_counts, released, strict=True)]
 
     def snapshot(self) -> PoolSnapshot:
         """The whole state as data; reads it back."""
@@ -149,11 +147,3 @@ class DeviceState:
 
     def _read_back(self) -> npt.NDArray[np.uint8]:
         return self.flags[:, : self.layout.pages_per_lane].cpu().numpy()
-
-    def _places(self, pages: Pages) -> tuple[Pages, Pages]:
-        """The lane and the local page of pages of the layout."""
-        if self.layout.placement == "interleaved":
-            local_pages, lanes = np.divmod(pages, self.layout.num_lanes)
-        else:
-            lanes, local_pages = np.divmod(pages, max(self.layout.pages_per_lane, 1))
-        return lanes, local_pages

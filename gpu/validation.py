@@ -14,8 +14,8 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ownerlanes.gpu.page_math import Booleans, Integers, places_of
 from ownerlanes.gpu.validation_rules import SPLIT_KINDS, Row, read_one_by_one
 from ownerlanes.reference.contract import (
     MAX_SEQ_LEN,
@@ -29,8 +29,6 @@ from ownerlanes.reference.contract import (
     shown,
 )
 
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
 FIELDS = attrgetter("prefix_len", "seq_len", "split", "last_slot", "phase")
 NO_PAGE = -1
 
@@ -173,27 +171,13 @@ def _tail_pages(
         return None
     slots = np.array(named, dtype=np.int64)
     pages[where] = slots // layout.page_size
-    local_pages, lanes = places_of(pages, layout)
+    lanes, local_pages = places_of(pages, layout)
     if (slots % layout.page_size != offset[where] - 1).any() or (
         local_pages[where] < layout.reserved_pages
     ).any():
         return None
     lanes[~partial] = NO_PAGE
     return pages, lanes
-
-
-def places_of(pages: Integers, layout: LaneLayout) -> tuple[Integers, Integers]:
-    """The local page and the lane of each page id of the layout."""
-    if layout.placement == "interleaved":
-        return np.divmod(pages, layout.num_lanes)
-    lanes, local_pages = np.divmod(pages, max(layout.pages_per_lane, 1))
-    return local_pages, lanes
-
-
-def count_by_lane(pages: Integers, layout: LaneLayout) -> list[int]:
-    """How many of these pages each lane has."""
-    _, lanes = places_of(pages, layout)
-    return np.bincount(lanes, minlength=layout.num_lanes).tolist()  # type: ignore[no-any-return]
 
 
 def _owners_fit(
