@@ -28,14 +28,14 @@ def judge_rows(
 ):
     """Lower faults[0] to the first row out of range, faults[1] to the first of another lane."""
     row = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    live = row < count
-    slot = tl.load(slots_ptr + row, mask=live, other=0).to(tl.int64)
+    slot = tl.load(slots_ptr + row, mask=row < count, other=0).to(tl.int64)
     in_range = (slot >= 0) & (slot < NUM_SLOTS)
     owner = lane_of_slot(
         tl.where(in_range, slot, 0), NUM_LANES, PAGE_SIZE, PAGES_PER_LANE, INTERLEAVED
     )
-    outside = tl.min(tl.where(live & (in_range == 0), row, count), 0)
-    foreign = tl.min(tl.where(live & in_range & (owner != lane), row, count), 0)
+    # Rows past the end, whatever they seem to be, are not below `count` and lower nothing.
+    outside = tl.min(tl.where(in_range, count, row), 0)
+    foreign = tl.min(tl.where(in_range & (owner != lane), row, count), 0)
     tl.atomic_min(faults_ptr, outside, mask=outside < count)
     tl.atomic_min(faults_ptr + 1, foreign, mask=foreign < count)
 

@@ -90,7 +90,7 @@ def direct_write(
                 f"{layout.lane_of_slot(slot)}; nothing was written",
                 row=other_lane,
             )
-        _write(rows.detach(), slots, pool.detach(), layout, lane)
+        _write(rows, slots, pool, layout, lane)
 
 
 def _check_tensors(

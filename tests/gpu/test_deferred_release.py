@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter_orders import Counted, arguments_checked, interleaved, permuted
 from pool_model import PoolModel, as_tensor, device_state, pools, releasable_pages, releases
@@ -61,6 +61,7 @@ class Judged:
 
 
 @clause("RFC-0001:C-RELEASE/8", "RFC-0001:C-RELEASE/9", "RFC-0001:C-RELEASE/10")
+@settings(max_examples=60)
 @given(st.data(), pools())
 def test_histories_of_deferred_and_host_releases(data: st.DataObject, model: PoolModel) -> None:
     state = device_state(model)

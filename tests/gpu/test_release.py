@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter_orders import Counted, arguments_checked, interleaved, permuted
 from pool_model import FORMS, PoolModel, as_tensor, device_state, pools, releasable_pages, releases
@@ -17,7 +17,6 @@ from pool_model import FORMS, PoolModel, as_tensor, device_state, pools, releasa
 from ownerlanes.conformance.clauses import clause
 from ownerlanes.gpu import release
 from ownerlanes.gpu.release import Releases
-from ownerlanes.gpu.release_ids import INTEGER_DTYPES
 from ownerlanes.reference.contract import InvalidFreeError, LaneLayout
 
 LAYOUT = LaneLayout(3, 4, 9)
@@ -37,6 +36,7 @@ def call(released: Releases, kind: str, ids: Any) -> None:
 
 
 @clause("RFC-0001:C-RELEASE/1", "RFC-0001:C-RELEASE/2", "RFC-0001:C-RELEASE/4")
+@settings(max_examples=60)
 @given(st.data(), pools())
 def test_a_release_frees_all_its_pages_or_none(data: st.DataObject, model: PoolModel) -> None:
     state = device_state(model)
@@ -108,8 +108,10 @@ def test_ids_beyond_int64_are_refused(beyond: int) -> None:
 
 
 @clause("RFC-0001:C-RELEASE/1")
-@pytest.mark.parametrize("dtype", sorted(INTEGER_DTYPES, key=str), ids=str)
-def test_every_integer_dtype_is_read_at_its_own_width(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("width", ["int8", "int16", "int32", "int64"])
+@pytest.mark.parametrize("sign", ["", "u"])
+def test_every_integer_dtype_is_read_at_its_own_width(sign: str, width: str) -> None:
+    dtype = getattr(torch, sign + width)
     model = all_allocated()
     state = device_state(model)
     released = Releases(state, deferred=False)
@@ -256,7 +258,7 @@ def test_a_release_costs_two_launches_and_one_read_back() -> None:
     assert counted.operations == []
 
 
-@pytest.mark.parametrize("form", [list, as_tensor, lambda ids: as_tensor(ids).to(torch.int32)])
+@pytest.mark.parametrize("form", [list, lambda ids: as_tensor(ids).to(torch.int32)])
 def test_millions_of_slots_in_one_call(form: Callable[[list[int]], Any]) -> None:
     layout = LaneLayout(8, 64, 4097)
     state = device_state(PoolModel(layout))
