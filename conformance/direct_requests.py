@@ -113,7 +113,7 @@ class RequestBuilder:
     def _split(self, intent: RequestIntent, kind: str) -> Split:
         number = intent.split.number * (self.pool.layout.page_size if intent.split.in_pages else 1)
         if kind.startswith("RoundRobin"):
-            number = max(1, number)
+            number = max(1, number) if self.claims.runs else 1
         elif not self.claims.padding:
             number = 0
         split: Split = SPLIT_KINDS[kind](number)

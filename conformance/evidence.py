@@ -10,8 +10,9 @@ import os
 import platform
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ownerlanes.conformance.check import Check
 from ownerlanes.conformance.operations import history_from_json
 from ownerlanes.conformance.preflight import probe_layout, probe_request
 from ownerlanes.conformance.protocol import Candidate
@@ -19,16 +20,13 @@ from ownerlanes.conformance.report import model
 from ownerlanes.conformance.report.write import write_report
 from ownerlanes.conformance.vectors.record import record
 
-if TYPE_CHECKING:
-    from ownerlanes.conformance.run import Run
-
 PACKAGES = ("ownerlanes", "torch", "triton", "numpy", "hypothesis", "pytest")
 
 
-def write_evidence(run: Run, directory: Path) -> None:
+def write_evidence(check: Check, directory: Path) -> None:
     """Write report.json, report.md, report.html, and failures/*.json."""
-    write_report(report(run), directory, run.rfc)
-    failed = [finding for finding in run.findings.failed if finding.history is not None]
+    write_report(report(check), directory, check.rfc)
+    failed = [finding for finding in check.findings.failed if finding.history is not None]
     for number, finding in enumerate(failed, 1):
         assert finding.history is not None
         cited = finding.broken or finding.cited[0]
@@ -39,30 +37,30 @@ def write_evidence(run: Run, directory: Path) -> None:
         (folder / f"{name}.json").write_text(json.dumps(vector, indent=1) + "\n")
 
 
-def report(run: Run) -> model.Report:
+def report(check: Check) -> model.Report:
     """The run as a report."""
-    rows = run.findings.evidence(run.rfc)
+    rows = check.findings.evidence(check.rfc)
     return model.Report(
-        rfc=model.RfcVersion(run.rfc.id, run.rfc.version, run.rfc.sha256),
+        rfc=model.RfcVersion(check.rfc.id, check.rfc.version, check.rfc.sha256),
         versions=versions(),
-        seed=run.seed,
-        profile=run.profile.name,
-        candidate=candidate(run.candidate),
+        seed=check.seed,
+        profile=check.profile.name,
+        candidate=candidate(check.candidate),
         obligations=rows,
         verdict=model.verdict(rows),
-        started=run.started,
-        seconds=round(run.seconds, 1),
-        message=message(run),
+        started=check.started,
+        seconds=round(check.seconds, 1),
+        message=message(check),
     )
 
 
-def message(run: Run) -> str:
+def message(check: Check) -> str:
     """What the rows do not say: known failures, and time that was over."""
     lines = [
-        f"known failure: {entry.id} ({entry.reason}; {entry.reference})" for entry in run.ledger
+        f"known failure: {entry.id} ({entry.reason}; {entry.reference})" for entry in check.ledger
     ]
-    lines += run.findings.complaints(run.rfc, run.ledger)[1]
-    if run.findings.ran_out_of_time:
+    lines += check.complaints[1]
+    if check.findings.ran_out_of_time:
         lines.append("the time limit was reached before every test had run")
     return "\n".join(lines)
 

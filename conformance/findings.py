@@ -102,11 +102,6 @@ class Findings:
         return [finding for finding in self.tests if finding.status == "failed"]
 
     @property
-    def any_failed(self) -> bool:
-        """Whether any failed."""
-        return bool(self.failed)
-
-    @property
     def ran_out_of_time(self) -> bool:
         """Whether tests were left out because time was up."""
         return any(finding.status == "not run" for finding in self.tests)

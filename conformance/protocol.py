@@ -80,6 +80,7 @@ class Capabilities:
         placements: of "interleaved" and "blocked", those that layouts may have.
         reserved_pages: the only values of `LaneLayout.reserved_pages` it takes; None for any.
         padding: splits with `pad` > 0.
+        runs: splits with `run` > 1.
         partial_pages: requests whose prefix ends inside a page.
         open_phase: `phase=None`; without it every request has a phase.
         phases: any phase; without it every request has phase 0.
@@ -98,6 +99,7 @@ class Capabilities:
     placements: frozenset[str] = PLACEMENTS
     reserved_pages: frozenset[int] | None = None
     padding: bool = True
+    runs: bool = True
     partial_pages: bool = True
     open_phase: bool = True
     phases: bool = True

@@ -12,11 +12,12 @@ from typing import Any
 from ownerlanes.conformance.director import Director, fit_layout
 from ownerlanes.conformance.intents import Intent, RequestIntent
 from ownerlanes.conformance.lockstep import Lockstep
-from ownerlanes.conformance.operations import Step
+from ownerlanes.conformance.operations import History, Step
 from ownerlanes.conformance.protocol import Candidate, CouldNotRunError
 from ownerlanes.reference.contract import LaneLayout
 
 _current: Candidate | None = None
+_last: Lockstep | None = None
 
 
 def use(candidate: Candidate | None) -> None:
@@ -43,8 +44,16 @@ def candidate() -> Candidate:
 
 def lockstep(layout: LaneLayout, *, evictor: bool = False) -> Lockstep:
     """A new history on oracle and candidate, in a layout that the candidate claims."""
+    global _last
+    _last = None
     claims = candidate().capabilities
-    return Lockstep(candidate(), fit_layout(layout, claims), evictor=evictor and claims.eviction)
+    _last = Lockstep(candidate(), fit_layout(layout, claims), evictor=evictor and claims.eviction)
+    return _last
+
+
+def last_history() -> History | None:
+    """What was played on the newest pair, for a failure that came from no step of its own."""
+    return None if _last is None else _last.history
 
 
 def direct(

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from ownerlanes.conformance.check import Check
 from ownerlanes.conformance.report.model import STATUSES
-
-if TYPE_CHECKING:
-    from ownerlanes.conformance.run import Run
 
 SHORT = {
     "failed": "VIOLATED",
@@ -23,12 +20,12 @@ SHORT = {
 WORDS = {0: "conforms", 1: "violates", 2: "could not run to the end"}
 
 
-def verdict_lines(run: Run) -> Iterator[str]:
+def verdict_lines(check: Check) -> Iterator[str]:
     """One line for each clause, then what is not claimed, then the verdict."""
-    rows = run.findings.evidence(run.rfc)
+    rows = check.findings.evidence(check.rfc)
     yield (
         f"{'clause':34} {'verdict':12} {'holds':>6} {'violated':>9} {'not claimed':>12} "
-        f"{'no test':>8}"
+        f"{'not run':>8}"
     )
     for clause, group in groupby(rows, key=lambda row: row.clause):
         found = [row.status for row in group]
@@ -39,16 +36,16 @@ def verdict_lines(run: Run) -> Iterator[str]:
             f"{counts['not claimed']:12} {counts['not run']:8}"
         )
     yield ""
-    not_claimed = run.candidate.capabilities.not_claimed()
+    not_claimed = check.candidate.capabilities.not_claimed()
     if not_claimed:
         yield f"not claimed: {', '.join(not_claimed)}"
-    unknown, wrong = run.findings.complaints(run.rfc, run.ledger)
+    unknown, wrong = check.complaints
     yield from (f"violated: {obligation}" for obligation in unknown)
     yield from wrong
-    seed = "derandomised" if run.seed is None else f"seed {run.seed}"
-    status = run.exit_status(1 if run.findings.any_failed else 0)
+    seed = "derandomised" if check.seed is None else f"seed {check.seed}"
+    status = check.exit_status(1 if check.findings.failed else 0)
     yield (
-        f"{run.candidate.name} {WORDS[status]} ({run.rfc.id} {run.rfc.version}): "
-        f"{len(run.findings.tests)} tests, {run.findings.examples} histories, "
-        f"{run.seconds:.1f} s, profile {run.profile.name}, {seed}"
+        f"{check.candidate.name} {WORDS[status]} ({check.rfc.id} {check.rfc.version}): "
+        f"{len(check.findings.tests)} tests, {check.findings.examples} histories, "
+        f"{check.seconds:.1f} s, profile {check.profile.name}, {seed}"
     )

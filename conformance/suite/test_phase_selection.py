@@ -87,7 +87,7 @@ def test_a_given_phase_is_kept(layout: LaneLayout, batch: tuple[RequestIntent, .
     found = allocation(played, requests)
     if found is not None:
         expect(
-            tuple(request.phase for request in requests),
+            ints(request.phase for request in requests),
             found.phases,
             clause="C-PHASE-SELECTION/2",
             field="phases",
