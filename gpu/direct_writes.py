@@ -26,12 +26,13 @@ from ownerlanes.reference.contract import (
 )
 
 GPU_ELEMENTS = 4096
-"""Elements that a program stores on a GPU, at most GPU_COLUMNS of a row."""
+"""Elements that a program stores on a GPU."""
 
-GPU_COLUMNS = 1024
+GPU_LINE = 1024
+"""Slots that a program judges on a GPU, and elements of one row that it stores at most."""
 
 INTERPRETER_ELEMENTS = 2**16
-"""Elements that a program stores in the interpreter, where programs are dear."""
+"""Slots judged, or elements stored, by a program in the interpreter, where programs are dear."""
 
 INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 """Rows are moved as integers of the same width, so that any dtype can be written bit for bit."""
@@ -136,7 +137,8 @@ def _first_faults(slots: torch.Tensor, layout: LaneLayout, lane: int) -> tuple[i
     """The first row out of range and the first of another lane; the number of rows for none."""
     count = slots.numel()
     faults = torch.full((2,), count, dtype=torch.int64, device=slots.device)
-    block = min(triton.next_power_of_2(count), _elements(slots.device))
+    limit = INTERPRETER_ELEMENTS if slots.device.type == "cpu" else GPU_LINE
+    block = min(triton.next_power_of_2(count), limit)
     judge_rows[(triton.cdiv(count, block),)](
         slots,
         count,
@@ -157,10 +159,9 @@ def _write(
     count, width = rows.shape[0], math.prod(rows.shape[1:])
     if not width:
         return
-    elements = _elements(pool.device)
-    columns = min(
-        triton.next_power_of_2(width), elements if pool.device.type == "cpu" else GPU_COLUMNS
-    )
+    on_cpu = pool.device.type == "cpu"
+    elements = INTERPRETER_ELEMENTS if on_cpu else GPU_ELEMENTS
+    columns = min(triton.next_power_of_2(width), elements if on_cpu else GPU_LINE)
     rows_a_program = min(triton.next_power_of_2(count), elements // columns)
     write_rows[(triton.cdiv(count, rows_a_program), triton.cdiv(width, columns))](
         rows,
@@ -175,10 +176,6 @@ def _write(
         COLUMNS=columns,
         **layout_constants(layout),
     )
-
-
-def _elements(device: torch.device) -> int:
-    return INTERPRETER_ELEMENTS if device.type == "cpu" else GPU_ELEMENTS
 
 
 def _as_integers(tensor: torch.Tensor) -> torch.Tensor:

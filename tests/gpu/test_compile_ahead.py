@@ -38,7 +38,7 @@ def direct_write_kernels() -> list[Kernel]:
         given = {"slots_ptr": ids, "count": "i64", "lane": "i64"}
         rows = {"rows_ptr": element, "row_stride": "i32", "width": "i32"}
         pool = {"pool_ptr": element, "pool_stride": "i64"}
-        judging = {"NUM_SLOTS": layout.num_slots, "BLOCK": 4096}
+        judging = {"NUM_SLOTS": layout.num_slots, "BLOCK": 1024}
         kernels += [
             Kernel(module, "judge_rows", given | {"faults_ptr": "*i64"}, constants | judging),
             Kernel(
