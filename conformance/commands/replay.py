@@ -41,6 +41,7 @@ from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, Owne
 DEFAULT_ALLOCATOR = "ownerlanes.gpu:TritonAllocator"
 DEFAULT_CACHE = "ownerlanes.gpu:LanePrefixCache"
 DEFAULT_REQUESTS = 500
+MAX_PAGES = 10_000_000
 LANE_TOKENS = 262_144
 """Without --pages-per-lane, a lane has allocatable pages for so many tokens."""
 
@@ -136,7 +137,7 @@ def replay(
             in_flight=in_flight,
         )
         workload = _workload(trace, requests, seed, layout, prefix_reuse, whole_blocks)
-        _check_possible(workload, compare, report)
+        _check_possible(layout, workload, compare, report)
         sides = _sides(settings, workload, None if oracle_only else allocator, cache)
         outcomes = _run(settings, workload, sides, compare)
         _show(workload, outcomes)
@@ -183,8 +184,15 @@ def _workload(
     return Workload(f"{title}: {len(prompts):,} requests", prompts)
 
 
-def _check_possible(workload: Workload, compare: bool, report: Path | None) -> None:
-    """Refuse what would fail only after the replay."""
+def _check_possible(
+    layout: LaneLayout, workload: Workload, compare: bool, report: Path | None
+) -> None:
+    """Refuse what would fail only later, and pools that the oracle cannot hold."""
+    if layout.num_pages > MAX_PAGES:
+        raise CouldNotRunError(
+            f"the oracle lists every page: expected at most {MAX_PAGES:,} pages in all, "
+            f"found {layout.num_pages:,}"
+        )
     if compare and not workload.reuses:
         raise CouldNotRunError("--compare needs prefix reuse and a workload with shared prefixes")
     if report is not None:

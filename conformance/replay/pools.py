@@ -15,7 +15,7 @@ from ownerlanes.conformance.replay.settings import ReplaySettings
 from ownerlanes.conformance.replay.sides import Cache, Side
 from ownerlanes.conformance.replay.splits import split_for
 from ownerlanes.reference import LanePrefixCache, ReferenceAllocator
-from ownerlanes.reference.contract import LaneLayout
+from ownerlanes.reference.contract import LaneLayout, OwnerLaneError
 
 MakeCache = Callable[[LaneLayout], Cache]
 
@@ -67,11 +67,15 @@ def candidate_side(
         raise CouldNotRunError(
             f"{candidate.name} does not claim {', '.join(lacking)}, which this replay needs"
         )
-    if make_cache is None:
-        cache, allocator = None, candidate.make(settings.layout)
-    else:
-        cache = make_cache(settings.layout)
+    try:
+        cache = None if make_cache is None else make_cache(settings.layout)
         allocator = candidate.make(settings.layout, cache)
+    except OwnerLaneError:
+        raise
+    except Exception as fault:
+        raise CouldNotRunError(
+            f"{candidate.name} does not construct: {type(fault).__name__}: {fault}"
+        ) from fault
     return Side(
         candidate.name,
         allocator,

@@ -220,6 +220,11 @@ class LockStep:
                 self.compared += 1
         except Difference as difference:
             raise DivergedError(operation, difference) from None
+        except Exception as fault:  # reading an answer or a state may be the candidate's code
+            unreadable = Difference(
+                clause=SAME_CALLS, field="answer", expected="one that can be read", actual=fault
+            )
+            raise DivergedError(operation, unreadable) from fault
         if isinstance(expected, OwnerLaneError):
             raise expected
         return answers

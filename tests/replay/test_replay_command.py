@@ -32,6 +32,16 @@ class Wrong(ReferenceAllocator):
 class Modest(ReferenceAllocator):
     capabilities = {"open_phase": False}
 
+class Unreadable(ReferenceAllocator):
+    def available_pages(self):
+        raise RuntimeError("not now")
+
+    def digest(self):
+        raise RuntimeError("not now")
+
+def lane_blind(layout):
+    return ReferenceAllocator(layout)
+
 number = 3
 """
 
@@ -127,6 +137,13 @@ def test_a_difference_is_exit_code_1() -> None:
 
 
 @pytest.mark.usefixtures("candidates")
+def test_a_candidate_that_cannot_be_read_differs() -> None:
+    code, _, errors = run(*SMALL, *REFERENCE, "--allocator", "replay_candidates:Unreadable")
+    assert code == 1
+    assert "actual   RuntimeError: not now" in errors
+
+
+@pytest.mark.usefixtures("candidates")
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -141,6 +158,8 @@ def test_a_difference_is_exit_code_1() -> None:
         (["--allocator", "nowhere:make"], "No module named 'nowhere'"),
         (["--allocator", "replay_candidates:number"], "expected a factory"),
         (["--allocator", "replay_candidates:Modest"], "does not claim open_phase"),
+        (["--allocator", "replay_candidates:lane_blind"], "does not construct: TypeError"),
+        (["--pages-per-lane", "1000000000000"], "expected at most 10,000,000 pages"),
         (["--cache", "nowhere:make"], "--cache: expected pkg.module:make"),
         (["--cache", "replay_candidates:number"], "--cache: expected a factory"),
         (["--compare", "--no-prefix-reuse"], "--compare needs prefix reuse"),
