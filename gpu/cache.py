@@ -108,26 +108,24 @@ class LanePrefixCache:
                 be. Nothing has changed.
         """
         keys = checked_keys(keys)
-        given, lanes = checked_pages(pages, self.layout)
-        if len(keys) != len(given):
+        ids, lanes = checked_pages(pages, self.layout)
+        if len(keys) != len(ids):
             raise InvalidArgumentError(
-                f"pages: expected one for each of the {len(keys)} keys, found {len(given)}"
+                f"pages: expected one for each of the {len(keys)} keys, found {len(ids)}"
             )
         if phase is not None:
             phase = index_in(phase, "phase", 0, self.layout.num_lanes)
         path = self._nodes.walk(keys)
-        cached = self._nodes.page[path].tolist()
-        duplicates = self._checked_duplicates(given, cached)
+        duplicates = self._checked_duplicates(ids, path)
 
         self._tick += 1
         self._nodes.stamp[path] = self._tick
         known = len(path)
         if known < len(keys):
             path = self._nodes.append_chain(
-                path, keys[known:], given[known:], lanes[known:], phase, self._tick
+                path, keys[known:], ids[known:], lanes[known:], phase, self._tick
             )
-            self._count(self._cached, lanes[known:], 1)
-            self._count(self._evictable, lanes[known:], 1)
+            self._count(lanes[known:], 1, self._cached, self._evictable)
         self._enter(path)
         return InsertResult(self._prefix(path), duplicates)
 
@@ -144,7 +142,7 @@ class LanePrefixCache:
         nodes = self._nodes
         nodes.pins[path[-1]] += 1
         nodes.protecting[path] += 1
-        self._count(self._evictable, nodes.lane[path[nodes.protecting[path] == 1]], -1)
+        self._count(nodes.lane[path[nodes.protecting[path] == 1]], -1, self._evictable)
 
     def unpin(self, prefix: CachedPrefix) -> None:
         """Take one pin back; empty prefixes: no-op.
@@ -163,10 +161,10 @@ class LanePrefixCache:
         nodes.pins[path[-1]] -= 1
         nodes.protecting[path] -= 1
         released = path[np.count_nonzero(nodes.protecting[path]) :]
-        self._count(self._evictable, nodes.lane[released], 1)
+        self._count(nodes.lane[released], 1, self._evictable)
         stamps = nodes.stamp[released]
         first = 0
-        for end in (*(np.flatnonzero(np.diff(stamps)) + 1).tolist(), len(released)):
+        for end in (*(np.flatnonzero(stamps[1:] != stamps[:-1]) + 1).tolist(), len(released)):
             if first < end:
                 self._order.add_path(released[first:end], int(stamps[first]))
             first = end
@@ -191,19 +189,18 @@ class LanePrefixCache:
         self._look_up(range(len(short)), short, heads)
         subtrees = [np.array([], dtype=np.intp)]
         while heads:
-            first = min(heads.values())
-            tick = tick_of(first)
+            tick = tick_of(min(heads.values()))
             here = [lane for lane, entry in heads.items() if tick_of(entry) == tick]
-            top = self._last_taken(node_of(first), tick, short, len(here))
-            subtree, chain = self._nodes.unlink(top)
+            # Lanes do not interfere: what goes along with a page was passed over before it, when
+            # its own lane was no longer short.
+            lasts = [self._climb(node_of(heads[lane]), tick, lane, short) for lane in here]
+            subtree, chain = self._nodes.unlink(min(lasts, key=self._nodes.depth.item))
             subtrees.append(subtree)
             self._order.add_above(chain, tick)
             self._look_up(here, short, heads)
         going = np.concatenate(subtrees)
-        lanes = self._nodes.lane[going]
-        self._count(self._cached, lanes, -1)
-        self._count(self._evictable, lanes, -1)
-        return tuple(sorted(self._nodes.discard(going)))
+        self._count(self._nodes.lane[going], -1, self._cached, self._evictable)
+        return tuple(self._nodes.discard(going))
 
     def owns(self, page: int) -> bool:
         """Whether a page is cached; False for an id that no page has.
@@ -224,7 +221,7 @@ class LanePrefixCache:
         return pages
 
     def _forget_all(self) -> None:
-        self._nodes = NodeTable()
+        self._nodes = NodeTable(self.layout.num_lanes)
         self._cached = [0] * self.layout.num_lanes
         self._evictable = [0] * self.layout.num_lanes
         self._order = LaneOrder(self.layout.num_lanes, self._nodes, self._evictable)
@@ -259,30 +256,28 @@ class LanePrefixCache:
             else:
                 heads[lane] = entry
 
-    def _last_taken(self, node: int, tick: int, short: list[int], lanes_left: int) -> int:
-        """Walk a tick's chain up from `node`, taking pages of short lanes; the topmost taken.
+    def _climb(self, node: int, tick: int, lane: int, short: list[int]) -> int:
+        """Take what the lane is short of from one tick's chain, upwards; the last one taken.
 
-        `short` is brought down. `lanes_left` of the short lanes have a node on this chain; the
-        walk ends with the last one to be taken, so that everything it passes goes. Whatever hangs
-        below was passed over before, when its lane was no longer short: it never counts.
+        Args:
+            node: the lane's deepest node on the chain.
+            tick: the chain's stamp; it ends where that does, or where nodes are protected.
+            lane: one that is short.
+            short: what each lane is short of; brought down.
         """
         nodes = self._nodes
-        lane_of, parent, same_lane = nodes.lane.data, nodes.parent.data, nodes.same_lane.data
-        stamp, protecting = nodes.stamp.data, nodes.protecting.data
-        while True:
-            lane = lane_of[node]
-            if short[lane]:
-                short[lane] -= 1
-                above = same_lane[node]
-                if not short[lane] or stamp[above] != tick or protecting[above]:
-                    lanes_left -= 1
-                    if not lanes_left:
-                        return node
-            node = parent[node]
+        same_lane, stamp, protecting = nodes.same_lane.data, nodes.stamp.data, nodes.protecting.data
+        left, last = short[lane], node
+        while left and stamp[node] == tick and not protecting[node]:
+            left -= 1
+            last, node = node, same_lane[node]
+        short[lane] = left
+        return last
 
-    def _count(self, counts: list[int], lanes: npt.NDArray[np.integer], sign: int) -> None:
+    def _count(self, lanes: npt.NDArray[np.integer], sign: int, *counts_by_lane: list[int]) -> None:
         for lane, number in enumerate(np.bincount(lanes, minlength=1).tolist()):
-            counts[lane] += sign * number
+            for counts in counts_by_lane:
+                counts[lane] += sign * number
 
     def _current_path(self, prefix: CachedPrefix, doing: str) -> Nodes:
         if not isinstance(prefix, PagePrefix) or prefix._cache is not self:
@@ -295,10 +290,11 @@ class LanePrefixCache:
             )
         return path
 
-    def _checked_duplicates(self, given: list[int], cached: list[int]) -> tuple[int, ...]:
+    def _checked_duplicates(self, ids: npt.NDArray[np.int64], path: Nodes) -> tuple[int, ...]:
         """The given pages whose key has another page; none may be cached elsewhere."""
-        different = [page for page, there in zip(given, cached, strict=False) if page != there]
-        strangers = (*different, *given[len(cached) :])
+        known = len(path)
+        different: list[int] = ids[:known][ids[:known] != self._nodes.page[path]].tolist()
+        strangers = different + ids[known:].tolist()
         if not self._nodes.node_of.keys().isdisjoint(strangers):
             page = next(filter(self.owns, strangers))
             raise InvalidArgumentError(f"pages: page {page} is cached under another key")

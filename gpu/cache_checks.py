@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, as_index
 
-Lanes = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 
 
 def checked_keys(keys: Sequence[Hashable]) -> tuple[Hashable, ...]:
@@ -33,8 +33,8 @@ def checked_keys(keys: Sequence[Hashable]) -> tuple[Hashable, ...]:
     return given
 
 
-def checked_pages(pages: Sequence[int], layout: LaneLayout) -> tuple[list[int], Lanes]:
-    """The page ids as ints, and the lane of each.
+def checked_pages(pages: Sequence[int], layout: LaneLayout) -> tuple[Int64s, Int64s]:
+    """The page ids, and the lane of each.
 
     Raises:
         InvalidArgumentError: one is not an integer, out of range, reserved or given twice.
@@ -57,7 +57,7 @@ def checked_pages(pages: Sequence[int], layout: LaneLayout) -> tuple[list[int], 
     if len(set(given)) < len(given):
         twice = next(page for page, times in Counter(given).items() if times > 1)
         raise InvalidArgumentError(f"pages: page {twice} occurs twice")
-    return given, lanes
+    return ids, lanes
 
 
 def checked_deficit(deficit: Sequence[int], layout: LaneLayout) -> list[int]:

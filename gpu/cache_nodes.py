@@ -64,7 +64,8 @@ class NodeTable:
     pins: npt.NDArray[np.int32]
     protecting: npt.NDArray[np.int32]
 
-    def __init__(self) -> None:
+    def __init__(self, num_lanes: int) -> None:
+        self._num_lanes = num_lanes
         self.node_of: dict[int, int] = {}
         # Below a node: nothing, its only child, or its children by key. Chains, the common case,
         # need no dict.
@@ -99,7 +100,7 @@ class NodeTable:
         self,
         path: Nodes,
         keys: Sequence[Hashable],
-        pages: Sequence[int],
+        pages: npt.NDArray[np.int64],
         lanes: npt.NDArray[np.int64],
         phase: int | None,
         tick: int,
@@ -108,10 +109,11 @@ class NodeTable:
         new = self._take_numbers(len(keys))
         above = int(path[-1]) if len(path) else ROOT
         self._link(above, keys[0], new[0])
+        key_of, below = self._key, self._below
         for node, key, under in zip(new, keys, (*new[1:], None), strict=True):
-            self._key[node] = key
-            self._below[node] = under
-        self.node_of.update(zip(pages, new, strict=True))
+            key_of[node] = key
+            below[node] = under
+        self.node_of.update(zip(pages.tolist(), new, strict=True))
         whole = np.concatenate((path, np.array(new, dtype=np.intp)))
         at = whole[len(path) :]
         self.page[at] = pages
@@ -127,7 +129,10 @@ class NodeTable:
 
     def deepest_by_lane(self, path: Nodes) -> dict[int, int]:
         """For each lane on a path its deepest node there."""
-        return dict(zip(self.lane[path].tolist(), path.tolist(), strict=True))  # the last one wins
+        deepest = np.full(self._num_lanes, ROOT)
+        deepest[self.lane[path]] = path  # where a lane is repeated, numpy keeps the last
+        lanes = np.flatnonzero(deepest)
+        return dict(zip(lanes.tolist(), deepest[lanes].tolist(), strict=True))
 
     def _nearest_above(self, path: Nodes) -> Nodes:
         """For each node of a path from the root the nearest one above on its lane, or ROOT."""
@@ -171,16 +176,17 @@ class NodeTable:
             self._below[above] = None
 
     def discard(self, nodes: Nodes) -> list[int]:
-        """Forget unlinked nodes, so that their numbers may be used again; their pages."""
-        pages: list[int] = self.page[nodes].tolist()
+        """Forget unlinked nodes, whose numbers may be used again; their pages, ascending."""
+        pages = self.page[nodes]
         self.born[nodes] = GONE
-        for page in pages:
-            del self.node_of[page]
         numbers = nodes.tolist()
-        for node in numbers:
-            self._key[node] = self._below[node] = None
+        node_of, key_of, below = self.node_of, self._key, self._below
+        for node, page in zip(numbers, pages.tolist(), strict=True):
+            del node_of[page]
+            key_of[node] = below[node] = None
         self._unused += numbers
-        return pages
+        ascending: list[int] = np.sort(pages).tolist()
+        return ascending
 
     def _link(self, above: int, key: Hashable, node: int) -> None:
         under = self._below[above]
