@@ -12,6 +12,21 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from ownerlanes.gpu import packing
+
+# The order of the parameters, which kernels may read as constants only.
+LANE_TABLES = tl.constexpr(packing.LANE_TABLES)
+FIRST_RANK = tl.constexpr(packing.FIRST_RANK)
+ORIGIN = tl.constexpr(packing.ORIGIN)
+START = tl.constexpr(packing.START)
+RUN = tl.constexpr(packing.RUN)
+GAP = tl.constexpr(packing.GAP)
+REQUEST_COLUMNS = tl.constexpr(packing.REQUEST_COLUMNS)
+FIRST_TOKEN = tl.constexpr(packing.FIRST_TOKEN)
+PAGE_BASE = tl.constexpr(packing.PAGE_BASE)
+TAIL_PAGE = tl.constexpr(packing.TAIL_PAGE)
+TOKEN_SHIFT = tl.constexpr(packing.TOKEN_SHIFT)
+
 HOST_INTEGERS = ["num_requests", "num_tokens", "num_lanes", "search_steps", "stride", "count"]
 """Arguments that change from call to call: compiled once for all values, not for each sort."""
 
@@ -50,18 +65,18 @@ def select_kernel(
     pages: int64, the new page ids of the batch in flattened order.
     Each program does LANES lanes, the last one over where lanes run out, with the same result.
     """
-    rows = num_requests.to(tl.int64)
+    requests = num_requests.to(tl.int64)
     lanes = num_lanes.to(tl.int64)
     lane = tl.program_id(0).to(tl.int64) * LANES + tl.arange(0, LANES)[:, None]
     lane = tl.minimum(lane, lanes - 1)
-    table = rows * lanes
-    required = tl.load(parameters + 5 * table + lane)
-    columns = parameters + 5 * table + lanes
+    table = requests * lanes
+    required = tl.load(parameters + LANE_TABLES * table + lane)
+    columns = parameters + LANE_TABLES * table + lanes
     selected = required * 0
-    start = stride.to(tl.int64) * 0
+    scanned = stride.to(tl.int64) * 0
     missing = tl.max(required)
-    while (start < stride) & (missing > 0):
-        local_page = start + tl.arange(0, BLOCK)[None, :]
+    while (scanned < stride) & (missing > 0):
+        local_page = scanned + tl.arange(0, BLOCK)[None, :]
         place = flags + lane * stride + local_page
         free = tl.load(place)
         rank = selected + tl.cumsum(free.to(tl.int32), 1) - free
@@ -69,22 +84,21 @@ def select_kernel(
         selected += tl.sum(taken.to(tl.int64), 1)[:, None]
         if tl.max(taken.to(tl.int32)) > 0:
             tl.store(place, tl.where(taken, 0, free))
-            request = last_not_above(parameters + lane, lanes, rows, rank, search_steps)
+            ranks = parameters + FIRST_RANK * table + lane
+            request = last_not_above(ranks, lanes, requests, rank, search_steps)
             cell = parameters + request * lanes + lane
-            number = rank - tl.load(cell + table)
-            begin = tl.load(cell + 2 * table) + number
-            gap = tl.load(cell + 4 * table)
+            number = rank - tl.load(cell + ORIGIN * table)
+            start = tl.load(cell + START * table)
+            gap = tl.load(cell + GAP * table)
+            touched = start + number + number // tl.load(cell + RUN * table) * gap
             if HAS_LISTED:
-                listed = columns + 4 * rows + begin
-                touched = begin + number // tl.load(cell + 3 * table) * gap
-                touched = tl.where(
-                    gap < 0, tl.load(listed, mask=taken & (gap < 0), other=0), touched
-                )
-            else:
-                touched = begin + number // tl.load(cell + 3 * table) * gap
+                listed = columns + REQUEST_COLUMNS * requests + start + number
+                entry = tl.load(listed, mask=taken & (gap < 0), other=0)
+                touched = tl.where(gap < 0, entry, touched)
+            base = tl.load(columns + PAGE_BASE * requests + request)
             page = local_page * lanes + lane if INTERLEAVED else lane * pages_per_lane + local_page
-            tl.store(pages + tl.load(columns + rows + request) + touched, page, mask=taken)
-        start += BLOCK
+            tl.store(pages + base + touched, page, mask=taken)
+        scanned += BLOCK
         missing = tl.max(required - selected)
 
 
@@ -111,13 +125,14 @@ def flatten_kernel(
     index = tl.int64 if WIDE else tl.int32
     position = tl.program_id(0).to(index) * BLOCK + tl.arange(0, BLOCK)
     token = tl.minimum(position, num_tokens.to(index) - 1)
-    request = last_not_above(columns, 1, num_requests, token, search_steps)
+    first_tokens = columns + FIRST_TOKEN * num_requests
+    request = last_not_above(first_tokens, 1, num_requests, token, search_steps)
     column = columns + request
-    in_pages = token + tl.load(column + 3 * num_requests).to(index)
+    in_pages = token + tl.load(column + TOKEN_SHIFT * num_requests).to(index)
     touched = in_pages // PAGE_SIZE
-    place = pages + (tl.load(column + num_requests).to(index) + touched)
+    place = pages + (tl.load(column + PAGE_BASE * num_requests).to(index) + touched)
     if HAS_TAILS:
-        tail = tl.load(column + 2 * num_requests)
+        tail = tl.load(column + TAIL_PAGE * num_requests)
         in_tail = (tail >= 0) & (touched == 0)
         page = tl.where(in_tail, tail, tl.load(place, mask=~in_tail, other=0))
     else:

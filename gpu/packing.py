@@ -4,13 +4,15 @@ One buffer is one copy to the device, whatever the batch. Its order is the kerne
 reads it back at the same places. Nothing here is computed by page or by token, but for the list
 that ExplicitOwners brings along.
 
-    LANE_TABLES [5, R, N]  first rank, first rank - skip, start, run, gap; by request and lane
-    required    [N]        new pages by lane
-    REQUEST_COLUMNS [4, R] first token, page 0's place among the new pages, tail page (or -1),
-                           what to add to a token's place in the batch to get its place in page 0
-    listed      [L]        pages of ExplicitOwners
+    LANE_TABLES [5, R, N]    FIRST_RANK, ORIGIN (first rank - skip), START, RUN, GAP
+    required [N]             new pages by lane
+    REQUEST_COLUMNS [4, R]   FIRST_TOKEN in the batch, PAGE_BASE (touched page 0's place among the
+                             batch's new pages), TAIL_PAGE (or NO_PAGE), TOKEN_SHIFT (what makes
+                             a token's place in the batch one among the tokens of its pages)
+    listed [L]               touched pages of ExplicitOwners
 
-A *rank* numbers the pages that the batch takes of one lane, in flattened order.
+A *rank* numbers the pages that the batch takes of one lane, in flattened order. START, RUN and GAP
+are those of `planning`, by lane.
 """
 
 from __future__ import annotations
@@ -20,13 +22,14 @@ from itertools import accumulate
 
 import numpy as np
 
+from ownerlanes.gpu import planning
 from ownerlanes.gpu.page_math import Integers
-from ownerlanes.gpu.planning import DEMAND, LISTED, START, Plan
+from ownerlanes.gpu.planning import LISTED, Plan
 from ownerlanes.gpu.planning_phases import LanePlan
 from ownerlanes.gpu.validation import NO_PAGE, Batch
 
-LANE_TABLES = 5
-REQUEST_COLUMNS = 4
+FIRST_RANK, ORIGIN, START, RUN, GAP = range(LANE_TABLES := 5)
+FIRST_TOKEN, PAGE_BASE, TAIL_PAGE, TOKEN_SHIFT = range(REQUEST_COLUMNS := 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +72,23 @@ def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan) -> Packed:
     """The parameters of a batch that fits the pool, so that its pages number less than 2**31."""
     count, lanes = lane_plan.tables.shape[1:]
     parts = _Parts(count, lanes, len(plan.listed))
-    first_rank, origin = parts.tables[0], parts.tables[1]
-    demand = lane_plan.tables[DEMAND]
+    first_rank, origin = parts.tables[FIRST_RANK], parts.tables[ORIGIN]
+    demand = lane_plan.tables[planning.DEMAND]
     np.cumsum(demand, axis=0, out=first_rank)
     first_rank -= demand
     origin[:] = first_rank
     origin[np.arange(count), lane_plan.turns] -= plan.skip
-    parts.tables[2:] = lane_plan.tables[START:]
+    parts.tables[START:] = lane_plan.tables[planning.START :]
     parts.required[:] = lane_plan.required
     parts.listed[:] = plan.listed
     extend_offsets = (0, *accumulate(batch.new_tokens.tolist()))
     page_offsets = (0, *accumulate((batch.touched - batch.partial).tolist()))
-    first_token, page_base, tail_page, token_shift = parts.columns
-    first_token[:] = extend_offsets[:-1]
-    page_base[:] = page_offsets[:-1]
-    page_base -= batch.partial
-    tail_page[:] = batch.tail_pages
-    np.subtract(batch.offset, first_token, out=token_shift)
+    columns = parts.columns
+    columns[FIRST_TOKEN] = extend_offsets[:-1]
+    columns[PAGE_BASE] = page_offsets[:-1]
+    columns[PAGE_BASE] -= batch.partial
+    columns[TAIL_PAGE] = batch.tail_pages
+    np.subtract(batch.offset, columns[FIRST_TOKEN], out=columns[TOKEN_SHIFT])
     return Packed(
         buffer=parts.buffer,
         num_requests=count,
@@ -100,12 +103,13 @@ def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan) -> Packed:
 def pack_owners(owners: Integers, required: list[int]) -> Packed:
     """The parameters of alloc_pages: one request that lists the lane of each page."""
     parts = _Parts(1, len(required), len(owners))
-    parts.tables[:2] = 0
-    parts.tables[2, 0] = (0, *accumulate(required[:-1]))
-    parts.tables[3] = 1
-    parts.tables[4] = LISTED
+    parts.tables[[FIRST_RANK, ORIGIN]] = 0
+    parts.tables[START, 0] = (0, *accumulate(required[:-1]))
+    parts.tables[RUN] = 1
+    parts.tables[GAP] = LISTED
     parts.required[:] = required
-    parts.columns[:, 0] = (0, 0, NO_PAGE, 0)
+    parts.columns[[FIRST_TOKEN, PAGE_BASE, TOKEN_SHIFT]] = 0
+    parts.columns[TAIL_PAGE] = NO_PAGE
     parts.listed[:] = np.argsort(owners, kind="stable")
     return Packed(
         buffer=parts.buffer,
