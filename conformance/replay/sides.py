@@ -98,12 +98,14 @@ class DivergedError(Exception):
     """The candidate gave something else than the oracle.
 
     Attributes:
+        call: the call's number in the replay, from 1.
         operation: the call, as text.
         difference: the first differing field, with both values.
     """
 
-    def __init__(self, operation: str, difference: Difference) -> None:
-        super().__init__(f"{operation}\n{difference}")
+    def __init__(self, call: int, operation: str, difference: Difference) -> None:
+        super().__init__(f"call {call} of the replay: {operation}\n{difference}")
+        self.call = call
         self.operation = operation
         self.difference = difference
 
@@ -219,12 +221,12 @@ class LockStep:
                 answers.append(actual)
                 self.compared += 1
         except Difference as difference:
-            raise DivergedError(operation, difference) from None
+            raise DivergedError(self.compared + 1, operation, difference) from None
         except Exception as fault:  # reading an answer or a state may be the candidate's code
             unreadable = Difference(
                 clause=SAME_CALLS, field="answer", expected="one that can be read", actual=fault
             )
-            raise DivergedError(operation, unreadable) from fault
+            raise DivergedError(self.compared + 1, operation, unreadable) from fault
         if isinstance(expected, OwnerLaneError):
             raise expected
         return answers

@@ -179,6 +179,7 @@ def test_a_wrong_allocator_is_told(
         replayed(allocator=allocator)
     assert caught.value.operation.startswith(operation)
     assert caught.value.difference.field.startswith(field)
+    assert str(caught.value).startswith(f"call {caught.value.call} of the replay: {operation}")
     assert "expected" in str(caught.value)
     assert "RFC-0001:C-" in str(caught.value)
 
