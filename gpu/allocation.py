@@ -1,7 +1,7 @@
 """What TritonAllocator.alloc_extend gives: slots on the device, page ids when somebody asks.
 
-Same attributes as the contract's ExtendAllocation, with a tensor for its tuple of slots. It is a
-record of what was allocated and never changes anything.
+The contract's ExtendAllocation with a tensor for its tuple of slots. It is a record of what was
+allocated and never changes anything.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from itertools import pairwise
 
 import torch
 
+from ownerlanes.reference.contract import ExtendAllocation
 
-class TensorExtendAllocation:
+
+class TensorExtendAllocation(ExtendAllocation):
     """The pages and slots of one batch. Serves [[RFC-0001:C-FLATTENED-ORDER]].
+
+    Two of them are equal only when they are the same: comparing tensors would wait for them.
 
     Attributes:
         out_cache_loc: int64 [new tokens], contiguous, on the allocator's device: one slot for each
@@ -23,6 +27,13 @@ class TensorExtendAllocation:
         phases: the phase of each request.
         evicted: the page ids that eviction released for this allocation, ascending.
     """
+
+    out_cache_loc: torch.Tensor  # type: ignore[assignment]
+    _page_ids: torch.Tensor
+    _page_offsets: tuple[int, ...]
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     def __init__(
         self,
@@ -34,21 +45,17 @@ class TensorExtendAllocation:
         page_ids: torch.Tensor,
         page_offsets: tuple[int, ...],
     ) -> None:
-        self.out_cache_loc = out_cache_loc
-        self.extend_offsets = extend_offsets
-        self.phases = phases
-        self.evicted = evicted
-        self._page_ids = page_ids
-        self._page_offsets = page_offsets
+        self.__dict__.update(
+            out_cache_loc=out_cache_loc,
+            extend_offsets=extend_offsets,
+            phases=phases,
+            evicted=evicted,
+            _page_ids=page_ids,
+            _page_offsets=page_offsets,
+        )
 
     @cached_property
     def pages(self) -> tuple[tuple[int, ...], ...]:
         """The new page ids of each request, in sequence order; the first look waits for them."""
         ids = self._page_ids.tolist()
         return tuple(tuple(ids[a:b]) for a, b in pairwise(self._page_offsets))
-
-    def __repr__(self) -> str:
-        return (
-            f"TensorExtendAllocation(out_cache_loc={self.out_cache_loc!r}, "
-            f"extend_offsets={self.extend_offsets}, phases={self.phases}, evicted={self.evicted})"
-        )

@@ -12,6 +12,7 @@ from ownerlanes.conformance.clauses import clause
 from ownerlanes.gpu import (
     CapacityWaitError,
     ContiguousPages,
+    ExtendAllocation,
     ExtendRequest,
     InvalidFreeError,
     LaneLayout,
@@ -103,7 +104,8 @@ def test_what_an_allocation_is_made_of() -> None:
     assert given.extend_offsets == (0, 9, 9)
     assert given.pages == ((2, 3, 5), ())
     assert (given.phases, given.evicted) == ((0, 0), ())
-    assert "extend_offsets=(0, 9, 9)" in repr(given)
+    assert isinstance(given, ExtendAllocation)
+    assert given == given != allocator.alloc_extend([])
     pages = allocator.alloc_pages([1, 0])
     assert (pages.dtype, pages.device, pages.tolist()) == (torch.int64, allocator.device, [7, 4])
 
