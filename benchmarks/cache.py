@@ -1,29 +1,35 @@
 """What the engines' prefix cache costs: bytes a page, time a page, and time a request.
 
 Prints host memory at the size asked for, match and insert rates, what evicting the same deficit
-costs at growing cache sizes, and requests a second over a trace with the cache's work alone. It
-times LanePrefixCache only: the stand-in for an allocator is outside the clock.
+costs at growing cache sizes, and requests a second of a workload's cache calls alone. Planning and
+the stand-in for an allocator are outside the clock; replay_speed.py adds the planning.
 
-Run: python benchmarks/cache.py [--pages 1000000] [--trace conversation.jsonl]
+Run: TRITON_INTERPRET=1 python benchmarks/cache.py [TRACE] [--pages N] [--requests N]
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 import tracemalloc
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeVar
 
-from ownerlanes.gpu.cache import LanePrefixCache
-from ownerlanes.reference.contract import LaneLayout
+from ownerlanes.conformance.device import prepare_triton
+
+prepare_triton()
+
+from ownerlanes.conformance.generator import generate  # noqa: E402
+from ownerlanes.conformance.replay.workload import prompts_of  # noqa: E402
+from ownerlanes.conformance.traces import load_trace  # noqa: E402
+from ownerlanes.gpu import CachedPrefix, LaneLayout, LanePrefixCache  # noqa: E402
 
 Result = TypeVar("Result")
-LANES, PAGE_SIZE, CHAIN, BLOCK = 8, 64, 190, 512
-REPEATS = 5
+LANES, PAGE_SIZE, CHAIN = 8, 64, 190
+REPEATS, EVICTIONS = 5, 40
 
 
 class Clock:
@@ -82,26 +88,13 @@ def match_and_insert(pages: int) -> tuple[float, float]:
 
 
 def evict_microseconds(pages: int, deficit: Sequence[int]) -> tuple[float, float]:
-    """One evict of this deficit, the best and the mean of many, and the pages it gives up."""
+    """The median of some evictions of this deficit, and the pages that each gives up."""
     cache, times, given_up = filled_cache(pages), [], 0
-    for _ in range(20):
+    for _ in range(EVICTIONS):
         clock = Clock()
         given_up += len(clock(cache.evict, deficit))
         times.append(clock.seconds * 1e6)
-    return sum(times[1:]) / len(times[1:]), given_up / len(times)
-
-
-def trace_keys(path: Path, requests: int) -> list[list[int]]:
-    """For each request a key for every full page: its block's hash and the place in the block."""
-    per_block = BLOCK // PAGE_SIZE
-    found = []
-    with path.open() as lines:
-        for line, _ in zip(lines, range(requests), strict=False):
-            request = json.loads(line)
-            full_pages = request["input_length"] // PAGE_SIZE
-            keys = [h * per_block + i for h in request["hash_ids"] for i in range(per_block)]
-            found.append(keys[:full_pages])
-    return found
+    return median(times), given_up / EVICTIONS
 
 
 class FreePages:
@@ -125,7 +118,7 @@ class FreePages:
             self.free[page % LANES].append(page)
 
 
-def replay(prompts: list[list[int]], pages_per_lane: int, in_flight: int = 16) -> str:
+def replay(prompts: list[tuple[int, ...]], pages_per_lane: int, in_flight: int = 16) -> str:
     """Match, pin, make room, insert and unpin every prompt; requests a second of cache work."""
     cache, clock = LanePrefixCache(LaneLayout(LANES, PAGE_SIZE, pages_per_lane)), Clock()
     pool, running, hits, evicted = FreePages(pages_per_lane), deque[Any](), 0, 0
@@ -146,13 +139,18 @@ def replay(prompts: list[list[int]], pages_per_lane: int, in_flight: int = 16) -
             finish(cache, clock, pool, *running.popleft())
     total = sum(map(len, prompts))
     return (
-        f"{len(prompts) / clock.seconds:8.0f} requests/s; {total / len(prompts):.0f} pages a "
-        f"request, hit ratio {hits / total:.4f}, {evicted} pages evicted"
+        f"{len(prompts) / clock.seconds:,.0f} requests/s of {total / len(prompts):.0f} pages, "
+        f"hit ratio {hits / total:.4f}, {evicted:,} pages evicted"
     )
 
 
 def finish(
-    cache: LanePrefixCache, clock: Clock, pool: FreePages, keys: list[int], prefix: Any, new: Any
+    cache: LanePrefixCache,
+    clock: Clock,
+    pool: FreePages,
+    keys: Sequence[int],
+    prefix: CachedPrefix,
+    new: Sequence[int],
 ) -> None:
     result = clock(cache.insert, keys, [*prefix.pages, *new])
     clock(cache.unpin, prefix)
@@ -160,27 +158,24 @@ def finish(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("trace", nargs="?", type=Path, help="default: the built-in workload")
     parser.add_argument("--pages", type=int, default=1_000_000, help="pages of the largest cache")
-    parser.add_argument("--trace", type=Path, help="Mooncake JSON Lines, to replay as well")
-    parser.add_argument("--requests", type=int, default=2000)
-    arguments = parser.parse_args()
-
+    parser.add_argument("--requests", type=int, default=2_000)
+    given = parser.parse_args()
     for length in (CHAIN, 1):
-        kept = bytes_a_page(arguments.pages, length)
-        print(f"memory, {arguments.pages} pages in chains of {length}: {kept:.0f} bytes a page")
-    match, insert = match_and_insert(100_000)
-    print(f"match {match:,.0f} pages/s, insert {insert:,.0f} pages/s (chains of {CHAIN})")
+        kept = bytes_a_page(given.pages, length)
+        print(f"memory: {kept:.0f} bytes a page, {given.pages:,} pages in chains of {length}")
+    match, insert = match_and_insert(given.pages // 10)
+    print(f"match {match:,.0f} pages/s, insert {insert:,.0f} pages/s, chains of {CHAIN}")
     deficit = [24] * LANES
-    for pages in (arguments.pages // 100, arguments.pages // 10, arguments.pages):
+    for pages in (given.pages // 100, given.pages // 10, given.pages):
         microseconds, given_up = evict_microseconds(pages, deficit)
-        print(f"evict({deficit}) of {pages} pages: {microseconds:.0f} us, {given_up:.0f} pages go")
-    if arguments.trace:
-        prompts = trace_keys(arguments.trace, arguments.requests)
-        for pages_per_lane in (2400, 6000, 12000):
-            print(f"trace, {pages_per_lane} pages a lane:", replay(prompts, pages_per_lane))
+        print(f"evict {microseconds:.0f} us for {given_up:.0f} pages, of {pages:,} cached")
+    trace = load_trace(given.trace, given.requests) if given.trace else generate(given.requests)
+    prompts = [prompt.keys for prompt in prompts_of(trace, PAGE_SIZE, reuse=True)]
+    for pages_per_lane in (2_401, 6_001, 12_001):
+        print(f"{pages_per_lane - 1:,} pages a lane: {replay(prompts, pages_per_lane)}")
 
 
 if __name__ == "__main__":
