@@ -109,32 +109,21 @@ def plan_batch(batch: Batch, layout: LaneLayout) -> Plan:
 def _merged(
     batch: Batch, layout: LaneLayout, formulas: dict[Callable[[Rows], Plan], list[int]]
 ) -> Plan:
-    """One plan for a batch that mixes splits of several formulas."""
+    """One plan for a batch whose splits need several formulas, or none."""
     count = len(batch)
-    whole = Plan(
-        tables=np.empty((4, count, layout.num_lanes), dtype=np.int64),
-        skip=np.empty(count, dtype=np.int64),
-        rotation=np.empty(count, dtype=np.int64),
-        first_lane=np.empty(count, dtype=np.int64),
-        whole=np.empty(count, dtype=np.bool_),
-        listed=NOTHING_LISTED,
-    )
-    listed = [NOTHING_LISTED]
+    tables = np.empty((4, count, layout.num_lanes), dtype=np.int64)
+    skip, rotation, first_lane = np.empty((3, count), dtype=np.int64)
+    whole = np.empty(count, dtype=np.bool_)
+    listed = NOTHING_LISTED
     for formula, indices in formulas.items():
         where = np.array(indices)
         part = formula(Rows(batch, indices, where, layout))
-        whole.tables[:, where] = part.tables
-        whole.skip[where], whole.rotation[where] = part.skip, part.rotation
-        whole.first_lane[where], whole.whole[where] = part.first_lane, part.whole
-        listed.append(part.listed)
-    return Plan(
-        whole.tables,
-        whole.skip,
-        whole.rotation,
-        whole.first_lane,
-        whole.whole,
-        np.concatenate(listed),
-    )
+        tables[:, where] = part.tables
+        skip[where], rotation[where] = part.skip, part.rotation
+        first_lane[where], whole[where] = part.first_lane, part.whole
+        if len(part.listed):
+            listed = part.listed
+    return Plan(tables, skip, rotation, first_lane, whole, listed)
 
 
 def _refuse_unsupported(batch: Batch, plan: Plan, layout: LaneLayout) -> None:
