@@ -109,7 +109,7 @@ class Director:
         return requests, continued
 
     def _extend(self, intent: ExtendIntent) -> Outcome | None:
-        if intent.pressed and self.claims.alloc_pages:
+        if intent.pressed and self.lockstep.oracle.evictor and self.claims.alloc_pages:
             self.play(PagesIntent(fit=1))
         requests, continued = self.batch(intent.requests)
         step = AllocExtend(tuple(requests))

@@ -5,7 +5,6 @@ Versions and the device are read here; nothing is run again.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from importlib import metadata
@@ -19,12 +18,13 @@ from ownerlanes.conformance.protocol import Candidate
 from ownerlanes.conformance.report import model
 from ownerlanes.conformance.report.write import write_report
 from ownerlanes.conformance.vectors.record import record
+from ownerlanes.conformance.vectors.store import write_file
 
 PACKAGES = ("ownerlanes", "torch", "triton", "numpy", "hypothesis", "pytest")
 
 
 def write_evidence(check: Check, directory: Path) -> None:
-    """Write report.json, report.md, report.html, and failures/*.json."""
+    """Write report.json, report.md, report.html and failures/*.jsonl for `vectors check`."""
     write_report(report(check), directory, check.rfc)
     failed = [finding for finding in check.findings.failed if finding.history is not None]
     for number, finding in enumerate(failed, 1):
@@ -34,7 +34,7 @@ def write_evidence(check: Check, directory: Path) -> None:
         vector = record(history_from_json(finding.history), name, f"found by {finding.test}")
         folder = directory / "failures"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.json").write_text(json.dumps(vector, indent=1) + "\n")
+        write_file(folder / f"{name}.jsonl", [vector])
 
 
 def report(check: Check) -> model.Report:

@@ -114,7 +114,8 @@ class EvictIntent:
 
 @dataclass(frozen=True)
 class ExtendIntent:
-    """A batch to allocate, or only to plan; `pressed` takes all free pages up before."""
+    """A batch to allocate, or only to plan; `pressed` takes all free pages up
+    before, where there is an evictor."""
 
     requests: tuple[RequestIntent, ...]
     evictor: EvictIntent | None = None

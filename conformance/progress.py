@@ -29,6 +29,7 @@ class Progress:
     def __init__(self, run_name: str) -> None:
         self._run_name = run_name
         self.any_test = False
+        self._told: set[str] = set()
         self._console = Console(highlight=False, markup=False, soft_wrap=True)
         self._bar = Bar(
             TextColumn("{task.description}"),
@@ -62,8 +63,18 @@ class Progress:
         if report.when == "call" or (report.when == "setup" and not report.passed):
             self._bar.advance(self._task)
         if report.failed:
-            self._console.print(f"--- {report.nodeid}")
-            self._console.print(f"{report.longrepr}\n")
+            self._tell(report.nodeid, str(report.longrepr))
+
+    def _tell(self, test: str, text: str) -> None:
+        """A failure in full, unless its obligation was told before."""
+        about, _, rest = text.partition("\n")
+        self._console.print(f"--- {test}")
+        if about in self._told:
+            first = next((line for line in rest.splitlines() if line.startswith("First")), "")
+            self._console.print(f"{about.rstrip(':')} here too. {first}\n")
+        else:
+            self._told.add(about)
+            self._console.print(f"{text}\n")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A module that cannot be imported."""

@@ -27,13 +27,18 @@ from ownerlanes.reference.contract import LaneLayout
 
 
 @st.composite
-def layouts(draw: DrawFn, least_pages: int = 0, most_pages: int = 8) -> LaneLayout:
-    """Layouts with a capacity of `least_pages` to `most_pages` pages a lane."""
+def layouts(
+    draw: DrawFn, least_pages: int | None = None, most_pages: int | None = None
+) -> LaneLayout:
+    """Layouts with a capacity of 0 to 16 pages a lane, or in the bounds that are given."""
     reserved = draw(st.sampled_from(tables.RESERVED))
+    low = 0 if least_pages is None else least_pages
+    high = max(16, low) if most_pages is None else most_pages
+    usual = [capacity for capacity in tables.CAPACITIES if low <= capacity <= high]
     return LaneLayout(
         draw(st.sampled_from(tables.NUM_LANES)),
         draw(st.sampled_from(tables.PAGE_SIZES)),
-        draw(st.integers(least_pages, most_pages)) + reserved,
+        draw(st.sampled_from(usual) if usual else st.integers(low, high)) + reserved,
         draw(st.sampled_from(("interleaved", "blocked"))),
         reserved,
     )
@@ -65,11 +70,11 @@ _SOURCES: tuple[tuple[Any, bool, bool], ...] = (
 def requests(
     draw: DrawFn, *, faults: bool = True, phases: SearchStrategy[int | None] = PHASES
 ) -> RequestIntent:
-    """One request; `faults` makes one in fifteen malformed."""
+    """One request; `faults` makes one in twenty-five malformed."""
     source, follows, indexed = draw(st.sampled_from(_SOURCES))
     which = draw(st.integers(0, 5)) if source == "chunk" else 0
     fault = None
-    if faults and draw(st.integers(0, 14)) == 14:
+    if faults and draw(st.integers(0, 24)) == 24:
         fault = draw(st.sampled_from(tables.MALFORMED))
     return RequestIntent(
         source,
@@ -147,7 +152,7 @@ def releases(draw: DrawFn, *, faults: bool = True) -> ReleaseIntent:
 @st.composite
 def page_calls(draw: DrawFn, *, faults: bool = True) -> PagesIntent:
     """alloc_pages, exact fits and owners that are no lanes among them."""
-    fit = draw(st.sampled_from((0, 0, 0, 1, 2, 3, 0, 2)))
+    fit = draw(st.sampled_from((0,) * 7 + (1, 2, 3)))
     owners = draw(st.lists(st.integers(0, 7), max_size=1 if fit else 8))
     evictor = draw(evictors(faults=faults))
     malformed: Any = None
@@ -163,11 +168,12 @@ _MODES = ((False, False),) * 4 + ((True, False),) * 2 + ((False, True),) * 2
 def extends(draw: DrawFn, *, faults: bool = True) -> ExtendIntent:
     """A batch to allocate, or to plan only; one in four on a pool that is taken up."""
     only_plan, pressed = draw(st.sampled_from(_MODES))
-    batch = draw(batches(faults=faults, most=2 if pressed else 4))
+    least = draw(st.sampled_from((1,) * 9 + (0,)))
+    batch = draw(batches(faults=faults, least=least, most=2 if pressed else 4))
     return ExtendIntent(batch, draw(evictors(faults=faults)), only_plan, pressed)
 
 
-_KINDS = ("extend",) * 8 + ("release",) * 4 + ("pages",) * 3 + ("clear",)
+_KINDS = ("extend",) * 8 + ("release",) * 6 + ("pages",) * 3 + ("clear",)
 
 
 @st.composite

@@ -21,13 +21,16 @@ def product(*parts: Any) -> Any:
 NUM_LANES = (2, 1, 3, 4, 8, 5)
 PAGE_SIZES = (4, 1, 2, 3, 16, 7, 64)
 RESERVED = (1, 0, 2, 3)
+CAPACITIES = (4, 8, 3, 6, 12, 2, 10, 1, 16, 5, 0)
 
 LENGTHS: tuple[Length, ...] = (
-    *(Length("token", count) for count in range(1, 41)),
-    *(Length("token", 0),) * 3,
-    *(Length("page", count, near) for near in (0, 0, -1, 1) for count in range(1, 10)),
-    *(Length("round", count, near) for near in (0, 0, -1, 1) for count in (1, 2)),
-    *(Length(unit, 1, near) for near in (0, 0, 0, -1, 1) for unit in ("free", "pool")),
+    *(Length("token", count) for count in range(1, 21)),
+    *(Length("page", count) for count in (1, 1, 2, 2, 3, 4, 5, 7, 9)),
+    *(Length("page", count, near) for near in (-1, 1) for count in (1, 2, 3, 5)),
+    *(Length("round", 1, near) for near in (0, 0, 0, -1, 1)),
+    *(Length("round", 2), Length("token", 0), Length("token", 40), Length("page", 20)),
+    *(Length("free", 1, near) for near in (0, 0, -1, 1)),
+    *(Length("pool", 1, near) for near in (0, 1)),
 )
 """New tokens: a few tokens, whole pages, whole rounds of a zigzag, the whole pool, or near that."""
 
@@ -35,16 +38,13 @@ BLOCK_SPLITS = ("ZigzagPages", "ZigzagTokens", "ContiguousPages")
 RUN_SPLITS = ("RoundRobinPages", "RoundRobinTokens")
 SPLITS: tuple[SplitIntent, ...] = (
     *(SplitIntent(kind, run, True) for run in (1, 1, 2, 3, 5) for kind in RUN_SPLITS),
-    *(SplitIntent(kind) for kind in BLOCK_SPLITS * 6),
-    *(
-        SplitIntent(kind, pad, in_pages)
-        for pad in (1, 2, 5)
-        for in_pages in (True, False)
-        for kind in BLOCK_SPLITS
-    ),
+    *(SplitIntent(kind) for kind in ("ZigzagPages", "ContiguousPages") * 4),
+    *(SplitIntent(kind, pad) for pad in (1, 2, 5) for kind in ("ZigzagPages", "ContiguousPages")),
     *(SplitIntent("RoundRobinPages", run) for run in (3, 17)),
-    *(SplitIntent("RoundRobinTokens", run) for run in (1, 6, 8, 24, 100)),
-    *(SplitIntent("ExplicitOwners", fit=fit) for fit in (0,) * 8 + (1, 1, 2, 2, 3)),
+    *(SplitIntent("ZigzagTokens", pad, True) for pad in (0, 0, 0, 1, 2)),
+    *(SplitIntent("ZigzagTokens", pad) for pad in (1, 8)),
+    *(SplitIntent("RoundRobinTokens", run) for run in (6, 8, 24, 100)),
+    *(SplitIntent("ExplicitOwners", fit=fit) for fit in (0,) * 8 + (1, 2, 3)),
 )
 """All six splits, pads and runs of a few tokens or pages; those of ExplicitOwners lack owners."""
 
@@ -52,7 +52,7 @@ _NOT_INTEGERS: tuple[Any, ...] = (None, True, 1.0, "4")
 _TOO_LONG = 2**62 + 1
 _MALFORMED: dict[Any, tuple[Any, ...]] = {
     "": (None, 7, "request", (0, 4)),
-    "prefix_len": (-1, _TOO_LONG, *_NOT_INTEGERS),
+    "prefix_len": (-1, _TOO_LONG, 2**40, *_NOT_INTEGERS),
     "seq_len": (-1, _TOO_LONG, *_NOT_INTEGERS),
     "split": (None, 3, "ZigzagPages"),
     "last_slot": (-1, 0, 2**63, *_NOT_INTEGERS),
