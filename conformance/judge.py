@@ -129,6 +129,19 @@ def _obligation(error: OwnerLaneError, step: Step) -> str:
     return ERROR_CLAUSE[kind]
 
 
+def _of_the_batch(step: Step, actual: Outcome) -> str | None:
+    """What a candidate breaks that refuses a batch with something particular in it."""
+    if not isinstance(step, AllocExtend):
+        return None
+    if actual.error is None or contract_type(actual.error) is CapacityWaitError:
+        chooses = any(request.phase is None for request in step.requests)
+        return "RFC-0001:C-PHASE-SELECTION/3" if chooses else None  # with other phases it fits
+    if not step.requests:
+        return "RFC-0001:C-ATOMIC-BATCH/5"
+    empty = any(request.prefix_len == request.seq_len for request in step.requests)
+    return "RFC-0001:C-ATOMIC-BATCH/4" if empty else None
+
+
 def refusal(step: Step, expected: Outcome, actual: Outcome) -> Difference:
     """The difference of a candidate that did not do what can be done."""
     obligation = UNEXPECTED_ERROR[type(step)]
@@ -136,6 +149,7 @@ def refusal(step: Step, expected: Outcome, actual: Outcome) -> Difference:
         for kind, about in ERROR_CLAUSE.items():
             if contract_type(actual.error) is kind:
                 obligation = about
+    obligation = _of_the_batch(step, actual) or obligation
     return Difference(
         clause=obligation,
         field=f"{NAMES[type(step)]}(...)",

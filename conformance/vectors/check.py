@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ownerlanes.conformance.difference import Difference
 from ownerlanes.conformance.lockstep import Lockstep
 from ownerlanes.conformance.protocol import Candidate, Capabilities
-from ownerlanes.conformance.vectors.evidence import start_evidence, step_evidence
+from ownerlanes.conformance.vectors.evidence import start_evidence, step_evidence, visible
 from ownerlanes.conformance.vectors.recorded import Recorded, RecordedHistory, RecordedOracle
 
 
@@ -25,9 +25,10 @@ class Verdict:
         playing: name of the vector at hand, for when the engine is lost over it.
         vectors: how many held, as far as they were put to the candidate.
         steps: how many steps were compared.
-        held: for each clause, the vectors that give evidence for it and held.
+        held: for each obligation, the vectors that give evidence for it and held.
         failures: vector and difference, in the order found.
         not_claimed: for each capability that is not claimed, the steps left out for it.
+        unclaimed: the obligations that only what was left out would have shown.
         untouched: the vectors of which nothing could be put to the candidate.
     """
 
@@ -37,6 +38,7 @@ class Verdict:
     held: Counter[str] = field(default_factory=Counter)
     failures: list[tuple[RecordedHistory, Difference]] = field(default_factory=list)
     not_claimed: Counter[str] = field(default_factory=Counter)
+    unclaimed: set[str] = field(default_factory=set)
     untouched: int = 0
 
 
@@ -44,12 +46,10 @@ def check(vectors: Iterable[RecordedHistory], candidate: Candidate, verdict: Ver
     """Put every vector to the candidate and note in `verdict` what comes of it."""
     for vector in vectors:
         verdict.playing = vector.name
-        lacking = lacks_layout(vector, candidate.capabilities)
-        if lacking:
-            verdict.untouched += 1
-            verdict.not_claimed[lacking] += len(vector.steps)
-            continue
-        claimed = _claimed(vector, candidate.capabilities, verdict)
+        claims = candidate.capabilities
+        claimed = _claimed(vector, claims, verdict)
+        shown = visible(_shown(vector, claimed), claims) if claimed else set()
+        verdict.unclaimed |= set(vector.clauses) - shown
         if vector.steps and not claimed:
             verdict.untouched += 1
             continue
@@ -59,7 +59,9 @@ def check(vectors: Iterable[RecordedHistory], candidate: Candidate, verdict: Ver
             verdict.failures.append((vector, difference))
         else:
             verdict.vectors += 1
-            verdict.held.update(_shown(vector, claimed))
+            verdict.held.update(shown)
+    failed = {difference.clause for _, difference in verdict.failures}
+    verdict.unclaimed -= failed | verdict.held.keys()
 
 
 def _shown(vector: RecordedHistory, played: Iterable[Recorded]) -> set[str]:
@@ -104,6 +106,10 @@ def lacks_layout(vector: RecordedHistory, claims: Capabilities) -> str | None:
 
 def _claimed(vector: RecordedHistory, claims: Capabilities, verdict: Verdict) -> list[Recorded]:
     """The steps that can be put to the candidate; the others are noted in the verdict."""
+    lacking = lacks_layout(vector, claims)
+    if lacking:
+        verdict.not_claimed[lacking] += len(vector.steps)
+        return []
     claimed: list[Recorded] = []
     for index, recorded in enumerate(vector.steps):
         missing = claims.lacks(*recorded.needs)

@@ -21,6 +21,7 @@ from ownerlanes.conformance.operations import (
     Step,
 )
 from ownerlanes.conformance.player import Outcome
+from ownerlanes.conformance.protocol import Capabilities
 from ownerlanes.reference.contract import (
     CapacityWaitError,
     EvictorContractError,
@@ -243,6 +244,26 @@ def _eviction(outcome: Outcome) -> set[str]:
     return shown
 
 
+HIDDEN = {
+    "exact_pages": _ids("DETERMINISTIC-SELECTION", 1, 2, 3) | _ids("REPLICA-DETERMINISM", 1, 4),
+    "snapshot": _ids("DETERMINISTIC-SELECTION", 4) | _ids("CONSERVATION", 3),
+    "digest": _ids("REPLICA-DETERMINISM", 2, 3),
+    "typed_errors": _ids("CAPACITY-AND-EVICTION", 2, 3)
+    | _ids("INFEASIBLE-DEMAND", 1, 2, 3, 5)
+    | _ids("UNSUPPORTED-PLANS", 1, 2, 7, 8, 9, 10)
+    | _ids("ATOMIC-BATCH", 2, 3, 8, 9)
+    | _ids("REQUEST-LOCAL-PLANNING", 6)
+    | _ids("LANE-EVICTION", 6, 8, 9, 10)
+    | _ids("RELEASE", 4, 5),
+}
+"""For each capability, the obligations that no step shows on a candidate that lacks it."""
+
+
+def visible(shown: set[str], claims: Capabilities) -> set[str]:
+    """Those of the obligations that can be seen on a candidate with these claims."""
+    return shown.difference(*(HIDDEN[name] for name in claims.lacks(*HIDDEN)))
+
+
 def needs_of(step: Step, error: Exception | None, layout: LaneLayout) -> Iterator[str]:
     """The capabilities that a candidate must claim for this step to be put to it.
 
@@ -272,6 +293,8 @@ def _request_needs(request: ExtendRequest, layout: LaneLayout) -> Iterator[str]:
         yield type(request.split).__name__
     if getattr(request.split, "pad", 0):
         yield "padding"
+    if getattr(request.split, "run", 1) > 1:
+        yield "runs"
     if isinstance(request.prefix_len, int) and _fills_tail(request, layout):
         yield "partial_pages"
     if request.phase is None:

@@ -7,9 +7,10 @@ knows what the right answers are.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from ownerlanes.conformance.director import Director
+from ownerlanes.conformance.director import Director, fit_layout
 from ownerlanes.conformance.evictors import CALLABLE_BACK
 from ownerlanes.conformance.intents import (
     ClearIntent,
@@ -25,9 +26,9 @@ from ownerlanes.conformance.intents import (
 )
 from ownerlanes.conformance.lockstep import Lockstep
 from ownerlanes.conformance.operations import AllocExtend, History, PlanExtend, Step
-from ownerlanes.conformance.protocol import candidate_from
+from ownerlanes.conformance.protocol import Candidate, Capabilities
 from ownerlanes.conformance.vectors.stream import Stream
-from ownerlanes.conformance.vectors.themes import STRIDE, Theme
+from ownerlanes.conformance.vectors.themes import STRIDE, Mixture, Theme
 from ownerlanes.reference.allocator import ReferenceAllocator
 from ownerlanes.reference.contract import LaneLayout
 
@@ -42,6 +43,8 @@ FAULTS: tuple[tuple[str, tuple[Any, ...]], ...] = (
 )
 MALFORMED_LISTS: tuple[Any, ...] = ("slots", 7, (1.5,), (None,), ("0",))
 NO_BATCHES: tuple[Step, ...] = (AllocExtend(7), AllocExtend(None), PlanExtend(7), PlanExtend(False))
+EVERYTHING = Capabilities()
+
 EMPTY = 8
 """Percentage of batches without requests, and of requests without tokens."""
 
@@ -52,20 +55,38 @@ FILL = ExtendIntent((RequestIntent(length=Length("free")),))
 """Takes every page: in turn over the lanes, which have the same capacity."""
 
 
-def histories(theme: Theme, seed: int, rounds: int) -> Iterator[History]:
-    """`rounds` times its weight histories of a theme, over its layouts in turn."""
+def histories(
+    theme: Theme, seed: int, rounds: int, claims: Capabilities = EVERYTHING
+) -> Iterator[History]:
+    """`rounds` times its weight histories of a theme, over its layouts in turn.
+
+    Args:
+        theme: the mixture.
+        seed: names the choices.
+        rounds: how many there are, for a weight of 1.
+        claims: nothing is asked that these do not claim; none, where the theme is all that.
+    """
+    theme = replace(theme, kinds=_claimed(theme.kinds, claims))
+    if not set(theme.kinds) & set(TAKING):
+        return
     for index in range(rounds * theme.weight):
         stream = Stream(f"{seed}/{theme.name}/{index}")
         layout = theme.layouts[index * STRIDE % len(theme.layouts)]
-        yield _history(theme, layout, stream)
+        yield _history(theme, fit_layout(layout, claims), stream, claims)
 
 
-def _history(theme: Theme, layout: LaneLayout, stream: Stream) -> History:
-    oracle = candidate_from(ReferenceAllocator, "the oracle")
-    director = Director(Lockstep(oracle, layout, evictor=bool(theme.evictor)))
+def _claimed(kinds: Mixture, claims: Capabilities) -> Mixture:
+    methods = {"pages": claims.alloc_pages, "plan": claims.plan_extend, "clear": claims.clear}
+    return tuple(kind for kind in kinds if methods.get(kind, True))
+
+
+def _history(theme: Theme, layout: LaneLayout, stream: Stream, claims: Capabilities) -> History:
+    oracle = Candidate("the oracle", ReferenceAllocator, claims)
+    evictor = bool(theme.evictor) and claims.eviction
+    director = Director(Lockstep(oracle, layout, evictor=evictor))
     if theme.filled:
         director.play(FILL)
-    if stream.chance(theme.faults // 3):
+    if claims.argument_checks and stream.chance(theme.faults // 3):
         director.step(stream.pick(NO_BATCHES))
     while len(director.lockstep.steps) < theme.steps:
         kinds = [kind for kind in theme.kinds if director.live or kind in TAKING]

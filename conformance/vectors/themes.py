@@ -84,7 +84,7 @@ TIGHT = layouts((2, 3, 1, 4), (2, 1, 4), lambda _: 3)
 WIDE = (
     LaneLayout(2, 2**40, 4),
     LaneLayout(3, 2**29, 5, "blocked"),
-    LaneLayout(2, 2**60, 3, "blocked", 0),
+    LaneLayout(2, 2**59, 3, "blocked", 0),
     LaneLayout(1, 2**33, 4),
 )
 STRIDE = 7
