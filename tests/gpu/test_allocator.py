@@ -146,7 +146,11 @@ def deferring() -> tuple[TritonAllocator, list[torch.Tensor]]:
     return allocator, list(allocator.alloc_pages([0, 1] * 5).split(2))
 
 
-@clause("RFC-0001:C-RELEASE")
+@clause(
+    "RFC-0001:C-RELEASE/7",
+    "RFC-0001:C-RELEASE/11",
+    "RFC-0001:C-REPLICA-DETERMINISM/5",
+)
 def test_deferred_releases_are_folded_where_counts_are_needed() -> None:
     allocator, held = deferring()
     allocator.free_pages(held[0])
@@ -165,7 +169,7 @@ def test_deferred_releases_are_folded_where_counts_are_needed() -> None:
     assert allocator.available_pages() == (2, 1)
 
 
-@clause("RFC-0001:C-RELEASE")
+@clause("RFC-0001:C-RELEASE/8", "RFC-0001:C-RELEASE/9")
 def test_a_refused_release_is_told_before_the_call_does_anything() -> None:
     allocator, held = deferring()
     allocator.free_pages(held[0])

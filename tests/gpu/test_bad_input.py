@@ -188,6 +188,7 @@ def test_arguments_that_are_no_batch_and_no_lanes() -> None:
     assert allocator.available_pages() == (5, 5)
 
 
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/10")
 def test_layouts_and_devices_that_cannot_be_used() -> None:
     not_a_layout: Any = (2, 4, 6)
     with pytest.raises(InvalidArgumentError, match="layout: expected a LaneLayout"):

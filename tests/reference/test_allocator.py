@@ -31,7 +31,6 @@ from ownerlanes.reference import (
 )
 
 LAYOUT = LaneLayout(num_lanes=2, page_size=4, pages_per_lane=4)
-CAPACITY = "RFC-0001:C-CAPACITY-AND-EVICTION"
 
 
 class Gives:
@@ -49,7 +48,7 @@ class Gives:
         return self.pages
 
 
-@clause("RFC-0001:C-REPLICA-DETERMINISM")
+@clause("RFC-0001:C-REPLICA-DETERMINISM/2")
 def test_digest_is_the_documented_encoding() -> None:
     allocator = ReferenceAllocator(LaneLayout(2, 4, 10, "blocked", reserved_pages=1))
     allocator.alloc_pages([0, 0, 1])
@@ -59,7 +58,7 @@ def test_digest_is_the_documented_encoding() -> None:
     assert allocator.digest() == expected
 
 
-@clause("RFC-0001:C-DETERMINISTIC-SELECTION")
+@clause("RFC-0001:C-DETERMINISTIC-SELECTION/1", "RFC-0001:C-DETERMINISTIC-SELECTION/3")
 def test_pages_are_taken_lowest_first_whatever_was_released_last() -> None:
     allocator = ReferenceAllocator(LAYOUT)
     assert allocator.alloc_pages([1, 0, 1, 1]) == (3, 2, 5, 7)
@@ -68,7 +67,7 @@ def test_pages_are_taken_lowest_first_whatever_was_released_last() -> None:
     assert allocator.snapshot().free == ((2, 3), (3,))
 
 
-@clause("RFC-0001:C-FLATTENED-ORDER")
+@clause("RFC-0001:C-FLATTENED-ORDER/6", "RFC-0001:C-FLATTENED-ORDER/7")
 def test_slots_fill_the_tail_page_and_go_on() -> None:
     allocator = ReferenceAllocator(LAYOUT)
     first = allocator.alloc_extend([ExtendRequest(0, 6, RoundRobinPages())])
@@ -83,7 +82,11 @@ def test_slots_fill_the_tail_page_and_go_on() -> None:
     assert second.pages == ((4,), (6,))
 
 
-@clause(CAPACITY)
+@clause(
+    "RFC-0001:C-CAPACITY-AND-EVICTION/1",
+    "RFC-0001:C-LANE-EVICTION/3",
+    "RFC-0001:C-LANE-EVICTION/12",
+)
 def test_eviction_covers_the_deficit_once() -> None:
     evictor = Gives([2, 0], [4, 2])
     allocator = ReferenceAllocator(LAYOUT, evictor)
@@ -94,7 +97,7 @@ def test_eviction_covers_the_deficit_once() -> None:
     assert result.pages == ((2, 5, 4, 7),)
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/2")
 def test_an_evictor_that_cannot_help_is_not_asked_to() -> None:
     evictor = Gives([1, 3], [2])
     allocator = ReferenceAllocator(LAYOUT, evictor)
@@ -108,7 +111,7 @@ def test_an_evictor_that_cannot_help_is_not_asked_to() -> None:
     assert (e.value.evicted, e.value.infeasible, e.value.can_wait) == ((0, 0), (), True)
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-CAPACITY-AND-EVICTION/2", "RFC-0001:C-LANE-EVICTION/8")
 def test_what_too_small_an_eviction_released_stays_released() -> None:
     allocator = ReferenceAllocator(LAYOUT, Gives([3, 3], [6]))
     allocator.alloc_pages([0, 0, 0])
@@ -119,7 +122,7 @@ def test_what_too_small_an_eviction_released_stays_released() -> None:
     assert allocator.snapshot().free == ((3,), (1, 2, 3))
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/6")
 @pytest.mark.parametrize(
     ("given", "bad"),
     [([2, 2], [2]), ([2, 3], [3]), ([0, 2], [0]), ([8, 2, -1], [-1, 8]), ([2, "x"], [])],
@@ -134,7 +137,7 @@ def test_an_evictor_that_gives_what_it_may_not(given: list[int], bad: list[int])
     assert allocator.digest() == before
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/6")
 def test_a_page_that_the_batch_is_filling_is_not_evicted() -> None:
     allocator = ReferenceAllocator(LAYOUT, Gives([3, 3], [2]))
     allocator.alloc_extend([ExtendRequest(0, 2, ZigzagPages())])
@@ -144,7 +147,7 @@ def test_a_page_that_the_batch_is_filling_is_not_evicted() -> None:
     assert caught.value.pages == (2,)
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/5", "RFC-0001:C-LANE-EVICTION/10")
 def test_an_evictor_may_free_through_the_allocator_and_do_nothing_else() -> None:
     allocator: ReferenceAllocator
 
@@ -167,7 +170,7 @@ def test_an_evictor_may_free_through_the_allocator_and_do_nothing_else() -> None
     assert allocator.available_pages() == (0, 3)
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/11")
 def test_an_evictors_own_exception_propagates_and_nothing_is_released() -> None:
     allocator: ReferenceAllocator
 
@@ -185,7 +188,7 @@ def test_an_evictors_own_exception_propagates_and_nothing_is_released() -> None:
     assert allocator.available_pages() == (1, 3)
 
 
-@clause("RFC-0001:C-RELEASE")
+@clause("RFC-0001:C-RELEASE/4")
 @pytest.mark.parametrize("bad", [[8, 0], [8, 36], [8, -1], [8, 20], [8.0], [True], 5, ["8"]])
 def test_a_bad_release_releases_nothing(bad: object) -> None:
     allocator = ReferenceAllocator(LAYOUT)
@@ -195,7 +198,7 @@ def test_a_bad_release_releases_nothing(bad: object) -> None:
     assert allocator.available_pages() == (2, 3)
 
 
-@clause("RFC-0001:C-ATOMIC-BATCH")
+@clause("RFC-0001:C-ATOMIC-BATCH/2")
 def test_requests_are_checked_before_plans_and_plans_before_capacity() -> None:
     allocator = ReferenceAllocator(LAYOUT)
     huge = ExtendRequest(0, 4000, RoundRobinPages())
@@ -211,7 +214,7 @@ def test_requests_are_checked_before_plans_and_plans_before_capacity() -> None:
     assert unsupported.value.request_index == 1
 
 
-@clause("RFC-0001:C-ATOMIC-BATCH")
+@clause("RFC-0001:C-ATOMIC-BATCH/9")
 @pytest.mark.parametrize("bad", [None, 7, ExtendRequest(0, 1, ZigzagPages())])
 def test_what_is_not_a_batch_is_refused(bad: object) -> None:
     with pytest.raises(InvalidArgumentError, match="requests"):
@@ -220,6 +223,7 @@ def test_what_is_not_a_batch_is_refused(bad: object) -> None:
         ReferenceAllocator(bad)  # type: ignore[arg-type]
 
 
+@clause("RFC-0001:C-ATOMIC-BATCH/11")
 @pytest.mark.parametrize(
     "error",
     [
@@ -237,7 +241,7 @@ def test_errors_survive_pickling(error: OwnerLaneError) -> None:
     assert (str(again), vars(again)) == (str(error), vars(error))
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/5", "RFC-0001:C-LANE-EVICTION/10")
 def test_a_generator_is_part_of_the_evictors_answer() -> None:
     """Its body runs while the evictor is being asked, and what it frees is judged with the rest."""
     allocator: ReferenceAllocator
@@ -261,7 +265,7 @@ def test_a_generator_is_part_of_the_evictors_answer() -> None:
     assert allocator.available_pages() == (0,)
 
 
-@clause(CAPACITY)
+@clause("RFC-0001:C-LANE-EVICTION/4")
 def test_the_evictor_is_not_asked_when_there_is_no_phase_to_choose() -> None:
     class NotAsked(Gives):
         def evictable_pages(self) -> Sequence[int]:
@@ -299,6 +303,7 @@ def test_what_is_not_an_integer_or_too_large_is_the_contracts_own_error(bad: obj
     assert allocator.available_pages() == (0, 3)
 
 
+@clause("RFC-0001:C-UNSUPPORTED-PLANS/5")
 @pytest.mark.parametrize("two", [np.int64(2), np.uint8(2), torch.tensor(2), torch.tensor(2).int()])
 def test_integers_of_array_libraries_are_integers(two: int) -> None:
     allocator = ReferenceAllocator(LAYOUT)

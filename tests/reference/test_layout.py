@@ -7,10 +7,8 @@ import pytest
 from ownerlanes.conformance.clauses import clause
 from ownerlanes.reference import InvalidArgumentError, LaneLayout
 
-LAYOUT = "RFC-0001:C-OWNER-LANE-LAYOUT"
 
-
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/1", "RFC-0001:C-OWNER-LANE-LAYOUT/7")
 def test_interleaved_pages_rotate_over_the_lanes() -> None:
     layout = LaneLayout(num_lanes=3, page_size=4, pages_per_lane=5)
     assert [layout.lane_of_page(page) for page in range(6)] == [0, 1, 2, 0, 1, 2]
@@ -19,7 +17,7 @@ def test_interleaved_pages_rotate_over_the_lanes() -> None:
     assert (layout.num_pages, layout.num_slots, layout.capacity) == (15, 60, 4)
 
 
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/2", "RFC-0001:C-OWNER-LANE-LAYOUT/7")
 def test_blocked_pages_keep_each_lane_together() -> None:
     layout = LaneLayout(3, 4, 5, placement="blocked", reserved_pages=2)
     assert [layout.lane_of_page(page) for page in (0, 4, 5, 9, 10, 14)] == [0, 0, 1, 1, 2, 2]
@@ -27,7 +25,11 @@ def test_blocked_pages_keep_each_lane_together() -> None:
     assert layout.capacity == 3
 
 
-@clause(LAYOUT)
+@clause(
+    "RFC-0001:C-OWNER-LANE-LAYOUT/3",
+    "RFC-0001:C-OWNER-LANE-LAYOUT/4",
+    "RFC-0001:C-OWNER-LANE-LAYOUT/6",
+)
 def test_slots_of_a_lane_index_its_own_pool() -> None:
     layout = LaneLayout(num_lanes=3, page_size=4, pages_per_lane=5)
     assert layout.page_of_slot(59) == 14
@@ -36,7 +38,7 @@ def test_slots_of_a_lane_index_its_own_pool() -> None:
     assert [layout.pad_slot(lane) for lane in range(3)] == [0, 4, 8]
 
 
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/3", "RFC-0001:C-OWNER-LANE-LAYOUT/4")
 @pytest.mark.parametrize("placement", ["interleaved", "blocked"])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 3, 4), (5, 1, 3), (3, 7, 2)])
 def test_every_slot_is_exactly_one_lanes(placement: str, shape: tuple[int, int, int]) -> None:
@@ -48,7 +50,7 @@ def test_every_slot_is_exactly_one_lanes(placement: str, shape: tuple[int, int, 
         assert layout.page(layout.lane_of_page(page), layout.local_page(page)) == page
 
 
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/9")
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -70,7 +72,7 @@ def test_a_bad_layout_names_its_argument(change: dict[str, object], named: str) 
         LaneLayout(**(good | change))  # type: ignore[arg-type]
 
 
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/8")
 def test_the_largest_layout_has_int64_slots() -> None:
     layout = LaneLayout(num_lanes=1, page_size=2**63 - 1, pages_per_lane=1)
     assert layout.lane_of_slot(2**63 - 2) == 0
@@ -78,13 +80,13 @@ def test_the_largest_layout_has_int64_slots() -> None:
         layout.lane_of_slot(2**63 - 1)
 
 
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/7", "RFC-0001:C-OWNER-LANE-LAYOUT/8")
 def test_a_lane_without_allocatable_pages_is_legal() -> None:
     assert LaneLayout(2, 4, 1).capacity == 0
     assert LaneLayout(2, 4, 0, reserved_pages=0).num_slots == 0
 
 
-@clause(LAYOUT)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/9")
 def test_accessors_refuse_what_is_not_there() -> None:
     layout = LaneLayout(num_lanes=3, page_size=4, pages_per_lane=5)
     for call, bad in (

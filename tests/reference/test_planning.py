@@ -21,8 +21,6 @@ from ownerlanes.reference import (
     page_owners,
 )
 
-OWNERSHIP = "RFC-0001:C-PAGE-OWNERSHIP"
-UNSUPPORTED = "RFC-0001:C-UNSUPPORTED-PLANS"
 TWO = LaneLayout(num_lanes=2, page_size=4, pages_per_lane=9)
 THREE = LaneLayout(num_lanes=3, page_size=4, pages_per_lane=9)
 
@@ -36,7 +34,16 @@ def owners(
     return list(page_owners(request, layout))
 
 
-@clause(OWNERSHIP)
+@clause(
+    "RFC-0001:C-PAGE-OWNERSHIP/1",
+    "RFC-0001:C-PAGE-OWNERSHIP/2",
+    "RFC-0001:C-PAGE-OWNERSHIP/3",
+    "RFC-0001:C-PAGE-OWNERSHIP/4",
+    "RFC-0001:C-PAGE-OWNERSHIP/5",
+    "RFC-0001:C-PAGE-OWNERSHIP/6",
+    "RFC-0001:C-PAGE-OWNERSHIP/7",
+    "RFC-0001:C-REQUEST-LOCAL-PLANNING/9",
+)
 @pytest.mark.parametrize(
     ("split", "pages", "expected"),
     [
@@ -62,29 +69,33 @@ def test_owner_of_each_page_on_two_lanes(split: Split, pages: int, expected: lis
     assert owners(TWO, pages, split) == expected
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-PAGE-OWNERSHIP/1")
 def test_zigzag_on_three_lanes_goes_forth_and_back() -> None:
     # 13 pages over 6 blocks: sizes 3 2 2 2 2 2, lanes 0 1 2 2 1 0
     assert owners(THREE, 13, ZigzagPages()) == [0, 0, 0, 1, 1, 2, 2, 2, 2, 1, 1, 0, 0]
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-PAGE-OWNERSHIP/4")
 def test_round_robin_counts_from_the_start_of_the_request() -> None:
     assert owners(THREE, 4, RoundRobinPages(run=2), first=3) == [1, 2, 2, 0]
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-PAGE-OWNERSHIP/1")
 def test_zigzag_counts_from_the_first_new_page() -> None:
     assert owners(TWO, 4, ZigzagPages(), first=5) == owners(TWO, 4, ZigzagPages())
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-PAGE-OWNERSHIP/8", "RFC-0001:C-REQUEST-LOCAL-PLANNING/9")
 def test_phase_rotates_the_lanes() -> None:
     assert owners(THREE, 3, RoundRobinPages(), phase=2) == [2, 0, 1]
     assert owners(THREE, 3, RoundRobinPages(), phase=None) == [0, 1, 2]
 
 
-@clause(UNSUPPORTED)
+@clause(
+    "RFC-0001:C-UNSUPPORTED-PLANS/8",
+    "RFC-0001:C-UNSUPPORTED-PLANS/9",
+    "RFC-0001:C-UNSUPPORTED-PLANS/10",
+)
 @pytest.mark.parametrize(
     ("request_", "position", "found"),
     [
@@ -107,14 +118,14 @@ def test_a_page_of_two_lanes_is_unsupported(
     assert caught.value.owners == found
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-PAGE-OWNERSHIP/10", "RFC-0001:C-REQUEST-LOCAL-PLANNING/9")
 def test_the_tail_page_keeps_its_lane() -> None:
     # tokens 10, 11 go to page position 2, which lies on page 5 (lane 1): phase 1 supports that
     assert page_owners(ExtendRequest(10, 14, RoundRobinPages(), 21, phase=1), TWO) == (1, 0)
     assert page_owners(ExtendRequest(10, 14, RoundRobinPages(), 21, phase=None), TWO) == (1, 0)
 
 
-@clause(UNSUPPORTED)
+@clause("RFC-0001:C-UNSUPPORTED-PLANS/1", "RFC-0001:C-UNSUPPORTED-PLANS/4")
 @pytest.mark.parametrize(
     ("request_", "named"),
     [
@@ -147,7 +158,7 @@ def test_a_malformed_request_is_named(request_: ExtendRequest, named: str) -> No
     assert caught.value.request_index == 0
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/9")
 @pytest.mark.parametrize(
     "build",
     [
@@ -165,7 +176,7 @@ def test_a_bad_split_is_refused(build: object) -> None:
         build()  # type: ignore[operator]
 
 
-@clause(OWNERSHIP)
+@clause("RFC-0001:C-UNSUPPORTED-PLANS/3")
 def test_last_slot_is_not_looked_at_where_it_is_ignored() -> None:
     assert page_owners(ExtendRequest(4, 8, ZigzagPages(), last_slot=-7), TWO) == (0,)
     assert page_owners(ExtendRequest(3, 3, ZigzagPages(), last_slot=-7), TWO) == ()
