@@ -176,7 +176,7 @@ def test_exactly_what_is_free_fits_and_one_page_more_does_not(
     director.play(PagesIntent((lane,), fit=1))
 
 
-@clause("RFC-0001:C-CAPACITY-AND-EVICTION/4")
+@clause("RFC-0001:C-CAPACITY-AND-EVICTION/3", "RFC-0001:C-CAPACITY-AND-EVICTION/4")
 @needs("eviction", "alloc_pages", "RoundRobinPages")
 @pytest.mark.parametrize("through", ["return", "free", "free_pages"])
 def test_what_eviction_released_stays_released_when_it_was_too_little(through: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +20,8 @@ from ownerlanes.reference.contract import ExtendRequest, LaneLayout, RoundRobinP
 
 @clause(
     "RFC-0001:C-FLATTENED-ORDER/1",
+    "RFC-0001:C-FLATTENED-ORDER/2",
+    "RFC-0001:C-FLATTENED-ORDER/3",
     "RFC-0001:C-FLATTENED-ORDER/4",
     "RFC-0001:C-FLATTENED-ORDER/5",
     "RFC-0001:C-FLATTENED-ORDER/6",
@@ -96,6 +100,17 @@ def test_eighteen_uneven_requests_keep_their_order() -> None:
     assert found is not None
     expect(
         sum(lengths), found.extend_offsets[-1], clause="C-FLATTENED-ORDER/5", field="last offset"
+    )
+
+
+@clause("RFC-0001:C-FLATTENED-ORDER/2", "RFC-0001:C-FLATTENED-ORDER/3")
+@needs("ZigzagPages", "RoundRobinPages")
+@pytest.mark.parametrize("placement", ["interleaved", "blocked"])
+def test_pages_of_one_slot_keep_the_order_of_the_tokens(placement: Any) -> None:
+    session.play(
+        LaneLayout(3, 1, 12, placement),
+        AllocExtend((ExtendRequest(0, 10, ZigzagPages()), ExtendRequest(0, 7, RoundRobinPages()))),
+        AllocExtend((ExtendRequest(7, 12, ZigzagPages()),)),
     )
 
 

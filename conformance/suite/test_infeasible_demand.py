@@ -95,6 +95,21 @@ def test_more_than_the_pool_is_an_error_that_can_be_caught() -> None:
     assert played.step(AllocExtend((ExtendRequest(0, 640, ZigzagPages()),))).error is None
 
 
+@clause("RFC-0001:C-INFEASIBLE-DEMAND/1", "RFC-0001:C-INFEASIBLE-DEMAND/3")
+@needs("RoundRobinPages", "typed_errors")
+def test_a_lane_that_is_short_now_can_be_feasible() -> None:
+    request = ExtendRequest(0, 96, RoundRobinPages())
+    played = session.lockstep(LaneLayout(4, 16, 3))
+    played.step(AllocExtend((request,)))
+    actual = played.step_both(AllocExtend((request,)))[1].error
+    expect(
+        ((), True),
+        (ints(actual.infeasible), actual.can_wait),  # type: ignore[union-attr]
+        clause="C-INFEASIBLE-DEMAND/1",
+        field="infeasible and can_wait of lanes that are full",
+    )
+
+
 @clause("RFC-0001:C-INFEASIBLE-DEMAND/1")
 @needs("RoundRobinPages")
 def test_only_some_lanes_are_infeasible() -> None:

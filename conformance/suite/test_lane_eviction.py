@@ -22,7 +22,7 @@ from ownerlanes.conformance.intents import (
     RequestIntent,
 )
 from ownerlanes.conformance.lockstep import Lockstep
-from ownerlanes.conformance.operations import AllocExtend, AllocPages, EvictorScript
+from ownerlanes.conformance.operations import AllocExtend, AllocPages, EvictorScript, FreePages
 from ownerlanes.conformance.settings import examples
 from ownerlanes.conformance.statements import error_of, needs
 from ownerlanes.reference.contract import (
@@ -130,6 +130,15 @@ def test_an_evictor_that_cannot_cover_every_lane_keeps_its_pages(
 def test_the_evictor_is_asked_once_with_the_deficit(given_up: int, through: Any) -> None:
     played, pages = full_pool()
     played.step(AllocPages((0, 0), EvictorScript((3, 3), pages[:given_up], through)))
+
+
+@clause("RFC-0001:C-LANE-EVICTION/3")
+@needs("eviction", "alloc_pages")
+@pytest.mark.parametrize("wanted", [(0, 0, 0), (1, 1, 0, 0, 0), (0, 0, 1, 1, 1, 1)])
+def test_the_deficit_is_what_the_free_pages_lack(wanted: tuple[int, ...]) -> None:
+    played, pages = full_pool()
+    played.step(FreePages((pages[0], pages[3], pages[4])))
+    played.step(AllocPages(wanted, EvictorScript((2, 2), (pages[1], pages[2], pages[5]))))
 
 
 @clause("RFC-0001:C-LANE-EVICTION/6")

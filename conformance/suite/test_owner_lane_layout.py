@@ -110,6 +110,34 @@ def test_a_pool_without_capacity_gives_nothing_and_waits(
     )
 
 
+@clause(
+    "RFC-0001:C-OWNER-LANE-LAYOUT/3",
+    "RFC-0001:C-OWNER-LANE-LAYOUT/8",
+    "RFC-0001:C-FLATTENED-ORDER/6",
+)
+@needs("RoundRobinPages")
+@pytest.mark.parametrize("placement", ["interleaved", "blocked"])
+@pytest.mark.parametrize("page_size", [1, 2**31 - 1, 2**31, 2**40, (2**63 - 1) // 12])
+def test_every_page_size_is_taken_and_slots_are_as_wide_as_need_be(
+    page_size: int, placement: Any
+) -> None:
+    """The last one leaves 2**63 - 1 slots, or nearly."""
+    played = session.lockstep(LaneLayout(3, page_size, 4, placement))
+    if page_size == 1:
+        played.step(AllocExtend((ExtendRequest(0, 9, RoundRobinPages()),)))
+        return
+    for start in (0, 3, 8):
+        first = start * page_size
+        played.step(AllocExtend((ExtendRequest(first, first + 5, RoundRobinPages()),)))
+
+
+@clause("RFC-0001:C-OWNER-LANE-LAYOUT/8")
+@pytest.mark.parametrize("reserved", [0, 1, 2])
+@pytest.mark.parametrize("num_lanes", [1, 7, 64])
+def test_a_layout_may_have_no_capacity(num_lanes: int, reserved: int) -> None:
+    session.play(LaneLayout(num_lanes, 16, reserved, reserved_pages=reserved), AllocExtend(()))
+
+
 @clause("RFC-0001:C-OWNER-LANE-LAYOUT/7", "RFC-0001:C-CONSERVATION/4")
 @needs("alloc_pages")
 @examples()

@@ -158,16 +158,33 @@ def test_the_phase_rotates_all_pages_of_its_own_request_once(phase: int) -> None
         (
             ExtendRequest(0, 24, RoundRobinPages(), phase=phase),
             ExtendRequest(0, 24, RoundRobinPages(), phase=0),
+            ExtendRequest(0, 24, RoundRobinPages(), phase=phase),
         ),
     )
     assert found is not None
-    for row, rotation in zip(found.pages, (phase, 0), strict=True):
+    for row, rotation in zip(found.pages, (phase, 0, phase), strict=True):
         expect(
             [(page + rotation) % 4 for page in range(6)],
             [int(played.layout.lane_of_page(page)) for page in row],
             clause="C-PAGE-OWNERSHIP/8",
             field=f"lanes of the request with phase {rotation}",
         )
+
+
+@clause("RFC-0001:C-PAGE-OWNERSHIP/6")
+@needs("ExplicitOwners", "partial_pages")
+def test_explicit_owners_begin_with_the_tail_page() -> None:
+    played = session.lockstep(LaneLayout(3, 4, 9))
+    first = played.step(AllocExtend((ExtendRequest(0, 6, ExplicitOwners((2, 0))),)))
+    chunk = ExtendRequest(6, 18, ExplicitOwners((0, 1, 2, 1)), first.result.out_cache_loc[-1])
+    found = allocation(played, (chunk,))
+    assert found is not None
+    expect(
+        [1, 2, 1],
+        [int(played.layout.lane_of_page(page)) for page in found.pages[0]],
+        clause="C-PAGE-OWNERSHIP/6",
+        field="lanes of the new pages",
+    )
 
 
 @clause("RFC-0001:C-PAGE-OWNERSHIP/10", "RFC-0001:C-FLATTENED-ORDER/7")

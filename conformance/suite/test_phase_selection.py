@@ -56,13 +56,17 @@ def test_the_fullest_pool_is_left(
 @examples()
 @given(
     st.sampled_from((2, 3, 4, 5, 8)),
-    st.lists(st.integers(0, 7), max_size=20),
+    st.sampled_from((24, 5, 3)),
+    st.lists(st.integers(0, 24), min_size=8, max_size=8),
     st.integers(1, 12),
     st.integers(1, 3),
 )
-def test_one_request_in_words(num_lanes: int, taken: list[int], pages: int, run: int) -> None:
+def test_one_request_in_words(
+    num_lanes: int, capacity: int, most_left: list[int], pages: int, run: int
+) -> None:
     """The rule said once more: sorted counts after the request, the largest, smallest phase."""
-    layout = LaneLayout(num_lanes, 4, 24)
+    layout = LaneLayout(num_lanes, 4, capacity + 1)
+    taken = [lane for lane in range(num_lanes) for _ in range(capacity - most_left[lane])]
     director = session.direct(layout, [PagesIntent(tuple(taken))])
     free = ints(director.lockstep.player.allocator.available_pages())
     left = {}
@@ -117,7 +121,12 @@ def test_later_requests_see_what_earlier_ones_take() -> None:
     )
 
 
-@clause("RFC-0001:C-PHASE-SELECTION/5", "RFC-0001:C-PHASE-SELECTION/7")
+@clause(
+    "RFC-0001:C-PHASE-SELECTION/5",
+    "RFC-0001:C-PHASE-SELECTION/7",
+    "RFC-0001:C-LANE-EVICTION/3",
+    "RFC-0001:C-LANE-EVICTION/4",
+)
 @needs("open_phase", "eviction")
 @examples()
 @given(

@@ -126,6 +126,29 @@ def test_pages_of_one_slot_keep_every_check() -> None:
     assert error_of(played, Free(slots[1:])) is None
 
 
+@clause("RFC-0001:C-RELEASE/4")
+@needs("RoundRobinPages", "release_checks")
+@pytest.mark.parametrize("kind", [Free, FreePages])
+def test_ids_do_not_wrap_around_when_every_page_is_allocated(kind: Any) -> None:
+    played = session.lockstep(LaneLayout(2, 4, 5))
+    tokens = 2 * played.layout.capacity * played.layout.page_size
+    played.step(AllocExtend((ExtendRequest(0, tokens, RoundRobinPages()),)))
+    size = played.layout.page_size if kind is Free else 1
+    last, beyond = -1, played.layout.num_pages * size
+    for wrong in (last, -2 * size, beyond, beyond + 2 * size, last + 2**32, 2**32 + 2 * size):
+        assert isinstance(error_of(played, kind((wrong,))), InvalidFreeError)
+
+
+@clause("RFC-0001:C-RELEASE/5")
+@needs("release_checks", "RoundRobinPages")
+@pytest.mark.parametrize("as_other_type", [float, str, lambda number: number + 0.5])
+@pytest.mark.parametrize("kind", [Free, FreePages])
+def test_other_types_that_name_an_allocated_page_are_refused(kind: Any, as_other_type: Any) -> None:
+    played, slots, pages = two_pages()
+    ids = slots if kind is Free else pages
+    assert isinstance(error_of(played, kind((ids[0], as_other_type(ids[1])))), InvalidFreeError)
+
+
 @clause("RFC-0001:C-RELEASE/5")
 @needs("release_checks", "RoundRobinPages")
 @pytest.mark.parametrize("ids", tables.MALFORMED_IDS, ids=repr)

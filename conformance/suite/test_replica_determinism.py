@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
 from hypothesis import given
 
 from ownerlanes.conformance import session, strategies
@@ -12,7 +13,7 @@ from ownerlanes.conformance.compare import contract_type
 from ownerlanes.conformance.difference import ints
 from ownerlanes.conformance.intents import Intent, PagesIntent, ReleaseIntent
 from ownerlanes.conformance.lockstep import Lockstep
-from ownerlanes.conformance.operations import AllocExtend
+from ownerlanes.conformance.operations import AllocExtend, AllocPages, FreePages
 from ownerlanes.conformance.player import Outcome
 from ownerlanes.conformance.settings import examples
 from ownerlanes.conformance.statements import expect, needs, own_counts, plain_allocation
@@ -81,6 +82,31 @@ def test_the_digest_is_the_hash_of_the_snapshot(
         allocator.digest(),
         clause="C-REPLICA-DETERMINISM/2",
         field="digest()",
+    )
+
+
+@clause("RFC-0001:C-REPLICA-DETERMINISM/3")
+@needs("digest", "alloc_pages")
+@pytest.mark.parametrize("num_lanes", [1, 3])
+def test_equal_counts_of_other_pages_have_another_digest(num_lanes: int) -> None:
+    """One page after the other is the only one of the pool that is allocated."""
+    layout = LaneLayout(num_lanes, 4, 10)
+    played = session.lockstep(layout)
+    lanes = tuple(range(num_lanes)) * layout.capacity
+    pages = played.step(AllocPages(lanes[: num_lanes * played.layout.capacity])).result
+    played.step(FreePages(pages[1:]))
+    digests = [played.player.allocator.digest()]
+    for page in pages[1:]:
+        others = played.step(AllocPages(lanes[1:])).result
+        played.step(FreePages(tuple(each for each in (*others, pages[0]) if each != page)))
+        digests.append(played.player.allocator.digest())
+        played.step(FreePages((page,)))
+        played.step(AllocPages((0,)))
+    expect(
+        len(digests),
+        len(set(digests)),
+        clause="C-REPLICA-DETERMINISM/3",
+        field="distinct digests of pools with one page allocated, another each time",
     )
 
 

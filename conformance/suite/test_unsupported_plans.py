@@ -38,7 +38,7 @@ from ownerlanes.reference.contract import (
 SMALL = LaneLayout(2, 16, 2)
 
 
-@clause("RFC-0001:C-UNSUPPORTED-PLANS/1")
+@clause("RFC-0001:C-UNSUPPORTED-PLANS/1", "RFC-0001:C-UNSUPPORTED-PLANS/5")
 @needs("argument_checks")
 @pytest.mark.parametrize(
     "fault", tables.MALFORMED, ids=lambda fault: f"{fault.field}={fault.value}"[:30]
@@ -159,6 +159,8 @@ def test_runs_and_pads_up_to_their_limit_are_taken() -> None:
         LaneLayout(3, 4, 9),
         AllocExtend((ExtendRequest(0, 20, RoundRobinPages(most)),)),
         AllocExtend((ExtendRequest(0, 8, RoundRobinTokens(most)),)),
+        AllocExtend((ExtendRequest(0, 5, ZigzagPages(most)), ExtendRequest(0, 4, ZigzagPages()))),
+        AllocExtend((ExtendRequest(0, 5, ZigzagTokens(most)), ExtendRequest(4, 9, ZigzagPages(1)))),
     )
 
 
@@ -183,7 +185,7 @@ def test_token_splits_that_cut_a_page_are_refused(
         return
     whole = RequestIntent(length=Length("page", 1))
     cut = RequestIntent("cached", 0, True, prefix_pages, Length("token", tokens), split, phase)
-    session.direct(layout, [ExtendIntent((cut,)), ExtendIntent((whole, cut, whole))])
+    session.direct(layout, [ExtendIntent((cut,)), ExtendIntent((whole, cut, whole, cut))])
 
 
 @clause("RFC-0001:C-UNSUPPORTED-PLANS/7", "RFC-0001:C-UNSUPPORTED-PLANS/8")
@@ -199,7 +201,11 @@ def test_known_cuts_are_told_with_their_place() -> None:
     played.step(AllocExtend((ExtendRequest(0, 64, RoundRobinTokens(16)),)))
 
 
-@clause("RFC-0001:C-UNSUPPORTED-PLANS/9", "RFC-0001:C-PAGE-OWNERSHIP/10")
+@clause(
+    "RFC-0001:C-UNSUPPORTED-PLANS/9",
+    "RFC-0001:C-UNSUPPORTED-PLANS/12",
+    "RFC-0001:C-PAGE-OWNERSHIP/10",
+)
 @needs("partial_pages", "RoundRobinPages", "phases")
 def test_a_tail_page_on_another_lane_is_refused() -> None:
     played, chunk, _ = with_a_tail()
