@@ -187,9 +187,12 @@ def intents(draw: DrawFn, *, faults: bool = True) -> Intent:
     return draw(page_calls(faults=faults)) if kind == "pages" else ClearIntent()
 
 
+@st.composite
 def histories(
-    *, faults: bool = True, most: int = 12
-) -> SearchStrategy[tuple[LaneLayout, bool, list[Intent]]]:
-    """A layout, whether there is an evictor, and calls."""
-    calls = st.lists(intents(faults=faults), max_size=most)
-    return st.tuples(layouts(), st.booleans(), calls)
+    draw: DrawFn, *, faults: bool = True, most: int = 12
+) -> tuple[LaneLayout, bool, list[Intent]]:
+    """A layout, whether there is an evictor, and calls: long ones as a rule."""
+    layout, evictor = draw(layouts()), draw(st.booleans())
+    least = draw(st.sampled_from((0, 1, 1, 1))) * most // 2
+    calls = draw(st.lists(intents(faults=faults), min_size=least, max_size=most))
+    return layout, evictor, calls

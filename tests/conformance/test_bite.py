@@ -12,7 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from ownerlanes.conformance import session, strategies
 from ownerlanes.conformance.difference import Difference
-from ownerlanes.conformance.intents import Intent
+from ownerlanes.conformance.intents import Intent, PagesIntent
 from ownerlanes.conformance.machine import HistoryMachine
 from ownerlanes.reference import (
     CapacityWaitError,
@@ -38,6 +38,12 @@ SETTINGS = settings(
 def any_calls(history: tuple[LaneLayout, bool, list[Intent]]) -> None:
     layout, evictor, intents = history
     session.direct(layout, intents, evictor=evictor)
+
+
+@SETTINGS
+@given(strategies.layouts(1, 5), strategies.page_calls(faults=False))
+def full_pools(layout: LaneLayout, call: PagesIntent) -> None:
+    session.direct(layout, [PagesIntent(fit=1), call], evictor=True)
 
 
 class SwappedSlots(ReferenceAllocator):
@@ -119,7 +125,6 @@ FAULTS = [
     (ForgetsAPage, "C-RELEASE"),
     (DoubleFree, "C-RELEASE"),
     (AggregateDeficit, "C-CAPACITY-AND-EVICTION"),
-    (KeepsWhatEvictionGave, "C-ATOMIC-BATCH"),
     (StaleDigest, "C-REPLICA-DETERMINISM"),
     (UnsortedSnapshot, ""),
     (AsksTwice, "C-LANE-EVICTION"),
@@ -137,6 +142,12 @@ def test_a_fault_is_found(
         any_calls()
     assert found.value.clause.startswith(f"RFC-0001:{clause}")
     assert found.value.history is not None
+
+
+def test_what_eviction_gave_up_must_stay_released(check_candidate: Callable[..., Any]) -> None:
+    check_candidate(KeepsWhatEvictionGave)
+    with pytest.raises(Difference, match="available_pages"):
+        full_pools()
 
 
 def test_the_machine_finds_a_fault_too(check_candidate: Callable[..., Any]) -> None:
