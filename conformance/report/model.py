@@ -102,7 +102,7 @@ class Report:
         verdict: conforms, violates, or could not run.
         started: ISO 8601, UTC.
         seconds: the whole run.
-        message: why it could not run; empty otherwise.
+        message: what the rows do not say, such as known failures; may be empty.
     """
 
     rfc: RfcVersion
