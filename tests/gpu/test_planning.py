@@ -25,8 +25,9 @@ from ownerlanes.gpu import (
     ZigzagPages,
     ZigzagTokens,
 )
+from ownerlanes.gpu.page_math import Integers
 from ownerlanes.gpu.planning import DEMAND, GAP, LISTED, RUN, START, Plan, plan_batch
-from ownerlanes.gpu.planning_phases import place_on_lanes
+from ownerlanes.gpu.planning_phases import choose_phases, place_on_lanes
 from ownerlanes.gpu.validation import Batch, read_batch
 from ownerlanes.reference import page_owners
 
@@ -37,9 +38,9 @@ def read(requests: list[ExtendRequest], layout: LaneLayout) -> Batch:
     return batch
 
 
-def expand(batch: Batch, plan: Plan, layout: LaneLayout) -> list[dict[int, int]]:
+def expand(batch: Batch, plan: Plan, phases: Integers, layout: LaneLayout) -> list[dict[int, int]]:
     """Touched page number -> lane of every new page, as the formula in `planning` has it."""
-    lane_plan = place_on_lanes(batch, plan, batch.phases, layout)
+    lane_plan = place_on_lanes(batch, plan, phases, layout)
     found: list[dict[int, int]] = []
     for index in range(len(batch)):
         pages: dict[int, int] = {}
@@ -63,9 +64,9 @@ def planned(request: ExtendRequest, layout: LaneLayout) -> object:
         plan = plan_batch(batch, layout)
     except UnsupportedPagePlanError as error:
         return vars(error)
-    if request.phase is None and batch.partial[0]:
-        batch.phases[0] = (batch.tail_lanes[0] - plan.first_lane[0]) % layout.num_lanes
-    return expand(batch, plan, layout)[0]
+    # Lanes of equal counts leave nothing to choose but the smallest supported phase.
+    phases = choose_phases(batch, plan, layout, [layout.capacity] * layout.num_lanes, None)
+    return expand(batch, plan, phases, layout)[0]
 
 
 def enumerated(request: ExtendRequest, layout: LaneLayout) -> object:
@@ -90,17 +91,51 @@ def test_closed_forms_are_the_splits_page_by_page(data: st.DataObject, layout: L
 def test_a_request_is_planned_alike_alone_and_in_a_batch(
     data: st.DataObject, layout: LaneLayout
 ) -> None:
-    whole_pages = extends(layout, ())
-    requests = data.draw(st.lists(whole_pages, max_size=6))
-    supported = [
-        r
-        for r in requests
-        if isinstance(planned_or_none := planned(r, layout), dict)
-        and "page_position" not in planned_or_none
-    ]
-    batch = read(supported, layout)
-    plan = plan_batch(batch, layout)
-    assert expand(batch, plan, layout) == [planned(r, layout) for r in supported]
+    requests = data.draw(st.lists(extends(layout, ()), max_size=6))
+    alone = [(request, planned_alone(request, layout)) for request in requests]
+    supported = [(request, pages) for request, pages in alone if pages is not None]
+    batch = read([request for request, _ in supported], layout)
+    found = expand(batch, plan_batch(batch, layout), batch.phases, layout)
+    assert found == [pages for _, pages in supported]
+
+
+def planned_alone(request: ExtendRequest, layout: LaneLayout) -> dict[int, int] | None:
+    """Its pages with its own phase, or phase 0 where that is open; None when not supported."""
+    batch = read([request], layout)
+    try:
+        return expand(batch, plan_batch(batch, layout), batch.phases, layout)[0]
+    except UnsupportedPagePlanError:
+        return None
+
+
+RUNS_OF_TOKENS = [
+    (8, 12, 6, 1),  # one run
+    (8, 16, 6, 2),  # two runs that meet at a page's start
+    (9, 18, 6, 2),  # the same with a tail page
+    (8, 19, 6, 0),  # and one token of a third run: that cuts page 4
+    (12, 17, 10, 1),
+    (14, 24, 10, 2),
+    (6, 10, 6, 1),
+    (6, 8, 3, 1),  # nothing but the rest of a page
+    (6, 13, 6, 0),  # runs meet inside page 3
+]
+
+
+@clause("RFC-0001:C-PAGE-OWNERSHIP/5", "RFC-0001:C-UNSUPPORTED-PLANS/8")
+@pytest.mark.parametrize("phase", [0, 1, None])
+@pytest.mark.parametrize(("prefix_len", "seq_len", "run", "owners"), RUNS_OF_TOKENS)
+def test_runs_of_tokens_that_pages_do_not_divide(
+    prefix_len: int, seq_len: int, run: int, owners: int, phase: int | None
+) -> None:
+    layout = LaneLayout(3, 4, 9)
+    lane = (prefix_len // run + (phase or 1)) % 3
+    last_slot = layout.page(lane, 1) * 4 + prefix_len % 4 - 1 if prefix_len % 4 else None
+    request = ExtendRequest(prefix_len, seq_len, RoundRobinTokens(run), last_slot, phase)
+    assert planned(request, layout) == enumerated(request, layout)
+    if phase is None and owners:
+        pages = planned(request, layout)
+        assert isinstance(pages, dict)
+        assert len({lane, *pages.values()} if last_slot else {*pages.values()}) == owners
 
 
 LANES, SIZE = 4, 64
