@@ -6,6 +6,7 @@ sets the exit status: 0 conforms, 1 violates a clause, 2 could not run.
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
@@ -13,10 +14,13 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
+from ownerlanes.conformance.device import prepare_triton
 from ownerlanes.conformance.protocol import Candidate, CouldNotRunError, load_candidate
+from ownerlanes.conformance.report import write_report
 from ownerlanes.conformance.vectors import check as checking
 from ownerlanes.conformance.vectors import store
 from ownerlanes.conformance.vectors.emit import emit as emit_vectors
+from ownerlanes.conformance.vectors.evidence_report import Run, vectors_report
 from ownerlanes.conformance.vectors.pipe import Engine, EngineLostError
 from ownerlanes.conformance.vectors.recorded import RecordedHistory, read_vector
 from ownerlanes.conformance.vectors.remote import remote_candidate
@@ -66,18 +70,24 @@ def check(
         str | None, typer.Option(help="Program that answers one line for each line it gets.")
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds for one answer of the program.")] = 10.0,
+    report: Annotated[
+        Path | None, typer.Option(help="Folder for report.json, report.md and report.html.")
+    ] = None,
 ) -> None:
     """Hold an allocator to vectors; exit 0 conforms, 1 violates a clause, 2 could not run."""
-    if (allocator is None) == (command is None):
-        _could_not_run("check", "expected one of --allocator and --command")
     try:
-        recorded = _read(vectors)
-        if command is None:
-            assert allocator is not None
-            failed = _tell(recorded, load_candidate(allocator))
-        else:
-            with Engine(command, timeout=timeout) as engine:
-                failed = _tell(recorded, remote_candidate(engine))
+        with ExitStack() as stack:
+            if command is not None and allocator is None:
+                engine = stack.enter_context(Engine(command, timeout=timeout))
+                candidate = remote_candidate(engine)
+                run = Run(f"vectors of {vectors}", command, device="another process")
+            elif allocator is not None and command is None:
+                device = prepare_triton()
+                candidate = load_candidate(allocator)
+                run = Run(f"vectors of {vectors}", allocator, device=device)
+            else:
+                raise CouldNotRunError("expected one of --allocator and --command")
+            failed = _tell(_read(vectors), candidate, run, report)
     except (CouldNotRunError, EngineLostError, obligations.RfcError, OSError) as fault:
         _could_not_run("check", fault)
     raise typer.Exit(1 if failed else 0)
@@ -101,8 +111,10 @@ def _read(path: Path) -> list[RecordedHistory]:
     return [read_vector(vector) for vector in vectors]
 
 
-def _tell(vectors: list[RecordedHistory], candidate: Candidate) -> bool:
-    """Check and print; whether anything was violated.
+def _tell(
+    vectors: list[RecordedHistory], candidate: Candidate, run: Run, folder: Path | None
+) -> bool:
+    """Check, print and report; whether anything was violated.
 
     Raises:
         CouldNotRunError: not one step could be put to the candidate.
@@ -130,6 +142,8 @@ def _tell(vectors: list[RecordedHistory], candidate: Candidate) -> bool:
         markup=False,
         soft_wrap=True,
     )
+    if folder is not None:
+        write_report(vectors_report(verdict, candidate, rfc, run), folder, rfc)
     return bool(verdict.failures)
 
 

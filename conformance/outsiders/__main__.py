@@ -55,8 +55,8 @@ def main(arguments: list[str]) -> int:
     run = Run(
         f"{ROUNDS} rounds of histories within its claims, and as many of any kind",
         f"sglang {version('sglang')}, behind an adapter",
-        SEED,
-        {name: version(name) for name in ("sglang", "torch")},
+        seed=SEED,
+        versions={name: version(name) for name in ("sglang", "torch")},
     )
     verdict = Verdict()
     check(asked(candidate), candidate, verdict)

@@ -31,6 +31,7 @@ class Run:
     Attributes:
         vectors: which ones, in words.
         implementation: what the candidate is.
+        device: where it ran.
         seed: of the vectors, where they were emitted from one.
         versions: of what the candidate stands on, by name.
         started: when the check began.
@@ -38,6 +39,7 @@ class Run:
 
     vectors: str
     implementation: str
+    device: str = "cpu"
     seed: int | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -53,7 +55,7 @@ def vectors_report(verdict: Verdict, candidate: Candidate, rfc: Rfc, run: Run) -
         versions={**own, **run.versions},
         seed=run.seed,
         profile=run.vectors,
-        candidate=Reported(candidate.name, run.implementation, "CPU", claims),
+        candidate=Reported(candidate.name, run.implementation, run.device, claims),
         obligations=rows,
         verdict=verdict_of(rows),
         started=run.started.isoformat(timespec="seconds"),
