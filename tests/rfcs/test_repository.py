@@ -10,7 +10,7 @@ from ownerlanes.conformance.commands.rfc import FAULTS, planted_faults
 from ownerlanes.rfcs import coverage, render
 from ownerlanes.rfcs.check import check
 from ownerlanes.rfcs.citations import citations_of_tests
-from ownerlanes.rfcs.obligations import load
+from ownerlanes.rfcs.obligations import load, read_toml
 from ownerlanes.rfcs.tree import find_tree
 
 TREE = find_tree()
@@ -44,6 +44,13 @@ def test_govctl_finds_the_rfc_through_relative_links(root: Path) -> None:
     for link, target in (("rfc", "../rfcs"), ("schema", "../rfcs/schema")):
         assert (root / "gov" / link).readlink() == Path(target)
     assert (root / "gov" / "rfc" / "RFC-0001" / "rfc.toml").is_file()
+
+
+def test_every_guard_runs_a_session_that_there_is(root: Path) -> None:
+    sessions = set(re.findall(r"@nox\.session.*\ndef (\w+)", (root / "noxfile.py").read_text()))
+    for path in sorted((root / "gov" / "guard").glob("*.toml")):
+        command = read_toml(path)["check"]["command"]
+        assert command.removeprefix("nox -s ") in sessions, f"{path.name}: {command}"
 
 
 def test_every_normative_clause_has_a_planted_fault() -> None:
