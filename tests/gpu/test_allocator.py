@@ -140,6 +140,19 @@ def test_the_owner_of_an_unsupported_page_is_told_with_its_phase() -> None:
     assert vars(raised.value) == {"request_index": 1, "page_position": 1, "owners": (0, 1)}
 
 
+@clause("RFC-0001:C-INFEASIBLE-DEMAND/1", "RFC-0001:C-INFEASIBLE-DEMAND/2")
+def test_infeasible_is_judged_on_an_empty_pool_with_phases_of_its_own() -> None:
+    allocator = TritonAllocator(LaneLayout(2, 4, 3))
+    allocator.alloc_pages([1, 1, 0, 0])
+    one_page = ExtendRequest(0, 4, ZigzagPages(), phase=None)
+    for count, infeasible in ((4, ()), (5, (0,)), (6, (0, 1))):
+        with pytest.raises(CapacityWaitError) as raised:
+            allocator.alloc_extend([one_page] * count)
+        assert raised.value.infeasible == infeasible
+        assert raised.value.can_wait == (not infeasible)
+        assert allocator.plan_extend([one_page] * count).infeasible == infeasible
+
+
 def deferring() -> tuple[TritonAllocator, list[torch.Tensor]]:
     """An allocator of full lanes, and its pages in twos: one of each lane."""
     allocator = TritonAllocator(LAYOUT, deferred_release=True)
