@@ -21,7 +21,7 @@ from ownerlanes.conformance.device import prepare_triton
 from ownerlanes.conformance.findings import Findings
 from ownerlanes.conformance.ledger import load_ledger
 from ownerlanes.conformance.preflight import preflight
-from ownerlanes.conformance.protocol import load_candidate
+from ownerlanes.conformance.protocol import CouldNotRunError, load_candidate
 from ownerlanes.rfcs.obligations import load
 
 DEFAULT = "ownerlanes.gpu:TritonAllocator"
@@ -64,13 +64,18 @@ class Check:
         known = options.known_failures
         self.ledger = load_ledger(known, self.rfc) if known is not None else ()
         where = options.example_database
+        if where is not None and options.seed is not None:
+            raise CouldNotRunError(
+                "--seed and --example-database exclude each other: with a fixed seed no examples "
+                "are read or kept"
+            )
         self.profile = settings.activate(
             options.profile,
             seeded=options.seed is not None,
             database=settings.open_database(where) if where is not None else None,
         )
         self.seed = None if self.profile.derandomize else options.seed
-        if self.seed is None and not self.profile.derandomize:
+        if self.seed is None and where is None and not self.profile.derandomize:
             self.seed = secrets.randbelow(2**32)
         core.global_force_seed = self.seed  # type: ignore[assignment]
         prepare_triton()

@@ -43,6 +43,18 @@ class Difference(AssertionError):  # noqa: N818 - it is a finding
         ]
         super().__init__("\n".join([*lines, f"  ({note})"] if note else lines))
 
+    def named(self, clause: str) -> Difference:
+        """The same difference as a violation of another clause, which the caller looked at."""
+        other = Difference(
+            clause=clause,
+            field=self.field,
+            expected=self.expected,
+            actual=self.actual,
+            note=self.note,
+        )
+        other.history = self.history
+        return other
+
 
 def _short(value: object, limit: int = 400) -> str:
     text = str(value) if isinstance(value, BaseException) else repr(value)

@@ -1,13 +1,14 @@
 """What each test of a run found, in plain values that travel between processes.
 
-A failure counts against the obligation that the difference names and against those that the test
-cites. Nothing here formats or decides what to run.
+A violation counts against the obligation that it names; others that the test cites were then not
+looked at to the end. Only a failure that names none counts against all of them. Nothing here
+formats or decides what to run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ownerlanes.conformance.ledger import KnownFailure, complaints
@@ -79,11 +80,15 @@ class Finding:
         """The inverse of as_json."""
         return cls(**{**value, "cited": tuple(value["cited"])})
 
-    @property
-    def obligations(self) -> tuple[str, ...]:
-        """Those that the finding is evidence for or against."""
-        named = (self.broken,) if self.broken and self.broken not in self.cited else ()
-        return (*self.cited, *named)
+    def evidence(self) -> Iterator[tuple[str, TestEvidence]]:
+        """What this says about each obligation that it is about, by id."""
+        told = TestEvidence(self.test, self.status, self.examples, self.seconds, self.message)
+        if self.broken is None:
+            yield from ((obligation, told) for obligation in self.cited)
+            return
+        yield self.broken, told
+        stopped = replace(told, status="not run", message=f"stopped by {self.broken}")
+        yield from ((each, stopped) for each in self.cited if each != self.broken)
 
 
 @dataclass
@@ -115,10 +120,7 @@ class Findings:
         """A row for every obligation of the RFC."""
         by_id: dict[str, list[TestEvidence]] = {}
         for finding in self.tests:
-            told = TestEvidence(
-                finding.test, finding.status, finding.examples, finding.seconds, finding.message
-            )
-            for obligation in finding.obligations:
+            for obligation, told in finding.evidence():
                 by_id.setdefault(obligation, []).append(told)
         return evidence(rfc, by_id)
 

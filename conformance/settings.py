@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,7 +61,7 @@ _active = PROFILES["quick"]
 def activate(
     name: str, *, seeded: bool = False, database: ExampleDatabase | None = None
 ) -> Profile:
-    """Use a profile for the suite's tests that are imported from now on.
+    """Use a profile for the suite's tests, which are imported from now on.
 
     Args:
         name: of the profile.
@@ -68,10 +69,20 @@ def activate(
         database: where to keep and look for examples; this too rules derandomising out.
     """
     global _active
+    _forget_the_suite()
     profile = PROFILES[name]
     derandomize = profile.derandomize and not seeded and database is None
     _active = replace(profile, derandomize=derandomize, database=database)
     return _active
+
+
+def _forget_the_suite() -> None:
+    """Have its modules imported anew: Hypothesis fixes settings when a test is defined."""
+    suite = (Path(__file__).parent / "suite").resolve()
+    for name, module in list(sys.modules.items()):
+        where = getattr(module, "__file__", None)
+        if where is not None and suite in Path(where).resolve().parents:
+            del sys.modules[name]
 
 
 def active() -> Profile:

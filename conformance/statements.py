@@ -36,9 +36,23 @@ def expect(expected: object, actual: object, *, clause: str, field: str, note: s
         )
 
 
-def allocation(played: Lockstep, requests: tuple[ExtendRequest, ...]) -> ExtendAllocation | None:
-    """The candidate's own answer to a batch, in plain integers; None where the oracle refuses."""
-    expected, actual = played.step_both(AllocExtend(requests))
+def allocation(
+    played: Lockstep, requests: tuple[ExtendRequest, ...], *, about: str | None = None
+) -> ExtendAllocation | None:
+    """The candidate's own answer to a batch, in plain integers; None where the oracle refuses.
+
+    Args:
+        played: what is played on.
+        requests: the batch.
+        about: the obligation that a wrong owner lane breaks here; that of the flattened order if
+            it is left out.
+    """
+    try:
+        expected, actual = played.step_both(AllocExtend(requests))
+    except Difference as difference:
+        if about is None or not difference.field.startswith("lane_of_slot("):
+            raise
+        raise difference.named(f"RFC-0001:{about}") from difference.__cause__
     return None if expected.error is not None else plain_allocation(actual.result)
 
 

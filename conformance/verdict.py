@@ -42,7 +42,9 @@ def verdict_lines(check: Check) -> Iterator[str]:
     unknown, wrong = check.complaints
     yield from (f"violated: {obligation}" for obligation in unknown)
     yield from wrong
-    seed = "derandomised" if check.seed is None else f"seed {check.seed}"
+    seed = f"seed {check.seed}"
+    if check.seed is None:
+        seed = "derandomised" if check.profile.derandomize else "no fixed seed"
     status = check.exit_status(1 if check.findings.failed else 0)
     yield (
         f"{check.candidate.name} {WORDS[status]} ({check.rfc.id} {check.rfc.version}): "

@@ -106,7 +106,8 @@ def test_owners_follow_the_formula_of_the_split(
         "cached", prefix_pages=prefix_pages, length=length, split=split, phase=phase
     )
     played, (request,) = session.batch(layout, [intent])
-    found = allocation(played, (request,))
+    about = f"C-PAGE-OWNERSHIP/{OBLIGATION[kind]}"
+    found = allocation(played, (request,), about=about)
     if found is None:
         return
     layout = played.layout
@@ -117,7 +118,7 @@ def test_owners_follow_the_formula_of_the_split(
     expect(
         lanes,
         [int(layout.lane_of_slot(slot)) for slot in found.out_cache_loc],
-        clause=f"C-PAGE-OWNERSHIP/{OBLIGATION[kind]}",
+        clause=about,
         field="the lanes of out_cache_loc",
         note=f"by the formula of {kind}",
     )
@@ -128,7 +129,8 @@ def test_owners_follow_the_formula_of_the_split(
 def test_padding_moves_the_boundaries_and_gets_nothing() -> None:
     layout = LaneLayout(2, 16, 11)
     played = session.lockstep(layout)
-    padded = allocation(played, (ExtendRequest(0, 56, ZigzagTokens(pad=8)),))
+    request = ExtendRequest(0, 56, ZigzagTokens(pad=8))
+    padded = allocation(played, (request,), about="C-PAGE-OWNERSHIP/7")
     assert padded is not None
     lanes = [int(played.layout.lane_of_page(page)) for page in padded.pages[0]]
     expect([0, 1, 1, 0], lanes, clause="C-PAGE-OWNERSHIP/7", field="lanes of the pages")

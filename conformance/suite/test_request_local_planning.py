@@ -46,7 +46,7 @@ def test_a_request_is_planned_in_a_batch_as_it_is_alone(
     new = [replace(intent, source="new") for intent in batch]
     new = [replace(intent, split=replace(intent.split, fit=0)) for intent in new]
     played, requests = session.batch(layout, new)
-    together = allocation(played, requests)
+    together = allocation(played, requests, about="C-REQUEST-LOCAL-PLANNING/1")
     if together is None:
         return
     for index, request in enumerate(requests):
@@ -94,6 +94,7 @@ def test_two_requests_are_not_one_long_request() -> None:
             ExtendRequest(0, 128, ZigzagPages()),
             ExtendRequest(0, 16, ZigzagPages()),
         ),
+        about="C-REQUEST-LOCAL-PLANNING/2",
     )
     assert found is not None
     expect(
@@ -116,6 +117,7 @@ def test_every_request_has_its_own_split() -> None:
             ExtendRequest(0, 25, RoundRobinPages(2)),
             ExtendRequest(0, 24, ExplicitOwners((2, 0, 2))),
         ),
+        about="C-REQUEST-LOCAL-PLANNING/3",
     )
     assert found is not None
     expect(
