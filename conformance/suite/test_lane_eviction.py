@@ -86,7 +86,7 @@ def test_evictors_that_break_it(
     director.play(ExtendIntent(tuple(chunks), evictor, pressed=True))
 
 
-@clause("RFC-0001:C-LANE-EVICTION/5", "RFC-0001:C-LANE-EVICTION/7")
+@clause("RFC-0001:C-LANE-EVICTION/5", "RFC-0001:C-LANE-EVICTION/7", "RFC-0001:C-ATOMIC-BATCH/7")
 @needs("eviction", "alloc_pages")
 @examples()
 @given(PRESSED, st.lists(st.integers(0, 7), min_size=1, max_size=6), strategies.evictors())
