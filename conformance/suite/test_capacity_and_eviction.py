@@ -152,6 +152,21 @@ def test_one_page_short_one_released_then_it_fits() -> None:
 
 @clause("RFC-0001:C-CAPACITY-AND-EVICTION/2")
 @needs("ZigzagPages")
+def test_needs_are_whole_pages_of_each_request() -> None:
+    """Four and five pages on four lanes of two: together nine pages, on a pool of eight."""
+    played = session.lockstep(LaneLayout(4, 16, 3))
+    four, five = (ExtendRequest(0, 16 * pages, ZigzagPages()) for pages in (4, 5))
+    assert played.step(AllocExtend((four, five))).error is not None
+    assert played.step(AllocExtend((four, four))).error is None
+    lengths = (1444, 1, 63, 64, 65, 127, 128, 129)
+    session.play(
+        LaneLayout(4, 64, 81),
+        AllocExtend(tuple(ExtendRequest(0, length, ZigzagPages()) for length in lengths)),
+    )
+
+
+@clause("RFC-0001:C-CAPACITY-AND-EVICTION/2")
+@needs("ZigzagPages")
 @pytest.mark.parametrize("num_lanes", [1, 4])
 def test_an_exact_fit_is_not_refused(num_lanes: int) -> None:
     played = session.lockstep(LaneLayout(num_lanes, 32, 9))

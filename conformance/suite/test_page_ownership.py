@@ -19,6 +19,7 @@ from ownerlanes.reference.contract import (
     ExtendRequest,
     LaneLayout,
     RoundRobinPages,
+    RoundRobinTokens,
     UnsupportedPagePlanError,
     ZigzagPages,
     ZigzagTokens,
@@ -204,3 +205,25 @@ def test_chunks_go_on_where_the_chain_ended(
     for tokens in chunks:
         chunk = RequestIntent("chunk", length=Length("token", tokens), split=first.split)
         director.play(ExtendIntent((chunk,)))
+
+
+@clause("RFC-0001:C-PAGE-OWNERSHIP/5", "RFC-0001:C-UNSUPPORTED-PLANS/8")
+@needs("RoundRobinTokens")
+def test_a_run_longer_than_what_is_there_is_one_owner() -> None:
+    """A run of 24 tokens on pages of 16: supported where no run ends inside a page."""
+    played = session.lockstep(LaneLayout(2, 16, 7))
+    run = RoundRobinTokens(24)
+    assert error_of(played, AllocExtend((ExtendRequest(0, 16, run),))) is None
+    cut = error_of(played, AllocExtend((ExtendRequest(0, 32, run),)))
+    assert isinstance(cut, UnsupportedPagePlanError)
+    assert (cut.page_position, cut.owners) == (1, (0, 1))
+    assert error_of(played, AllocExtend((ExtendRequest(48, 64, run),))) is None
+
+
+@clause("RFC-0001:C-PAGE-OWNERSHIP/1", "RFC-0001:C-FLATTENED-ORDER/3")
+@examples(0.5)
+@given(st.integers(1, 20), st.integers(1, 3), strategies.batches(faults=False))
+def test_one_lane_is_the_identity(
+    page_size: int, rounds: int, batch: tuple[RequestIntent, ...]
+) -> None:
+    session.direct(LaneLayout(1, page_size, 30), [ExtendIntent(batch)] * rounds)
