@@ -238,7 +238,7 @@ def read_lanes(owners: Iterable[int], layout: LaneLayout) -> Integers:
         raise InvalidArgumentError(
             f"owners: expected a sequence of lanes, found {shown(owners)}"
         ) from None
-    lanes = [
-        index_in(lane, f"owners[{place}]", 0, layout.num_lanes) for place, lane in enumerate(given)
-    ]
+    lanes, end = given, layout.num_lanes
+    if set(map(type, given)) - {int} or (given and not 0 <= min(given) <= max(given) < end):
+        lanes = [index_in(lane, f"owners[{i}]", 0, end) for i, lane in enumerate(given)]
     return np.array(lanes, dtype=np.int64)
