@@ -122,14 +122,17 @@ def first_failure(name: str, tests: Iterable[SuiteTest]) -> Catch:
     candidate = load_candidate(name)
     session.use(candidate)
     began = time.perf_counter()
-    for test in tests:
-        if candidate.capabilities.lacks(*test.needs):
-            continue
-        try:
-            test.call()
-        except Exception as fault:
-            return _catch(test, fault, candidate, began)
-    return Catch(None, "", candidate.examples, time.perf_counter() - began, False)
+    try:
+        for test in tests:
+            if candidate.capabilities.lacks(*test.needs):
+                continue
+            try:
+                test.call()
+            except Exception as fault:
+                return _catch(test, fault, candidate, began)
+        return Catch(None, "", candidate.examples, time.perf_counter() - began, False)
+    finally:
+        session.use(None)
 
 
 def _catch(test: SuiteTest, fault: Exception, candidate: Candidate, began: float) -> Catch:
