@@ -22,6 +22,7 @@ from ownerlanes.reference.contract import (
     RoundRobinPages,
     UnsupportedPagePlanError,
 )
+from ownerlanes.reference.validation import touched_pages
 
 PLANNED = "allocator.ReferenceAllocator._planned"
 TAIL = "allocator.ReferenceAllocator._check_tail_page"
@@ -52,13 +53,18 @@ def phase_taken_modulo_the_lanes(
     return ExtendRequest(**vars(original(request, layout)))
 
 
-@plant("C-UNSUPPORTED-PLANS/1", "validation._check_owners")
-def too_few_explicit_owners_accepted(
-    original: Function, split: ExplicitOwners, pages: int, layout: LaneLayout
-) -> None:
-    """An empty list of explicit owners counts as lane 0 for every page."""
-    if split.owners:
-        original(split, pages, layout)
+@plant("C-UNSUPPORTED-PLANS/1", CHECKED)
+def missing_explicit_owners_are_lane_zero(
+    original: Function, request: Any, layout: LaneLayout
+) -> Any:
+    """Explicit owners that are too few are filled up with lane 0."""
+    if isinstance(request, ExtendRequest) and isinstance(request.split, ExplicitOwners):
+        lengths = (request.prefix_len, request.seq_len)
+        if set(map(type, lengths)) == {int} and 0 <= request.prefix_len <= request.seq_len < 2**20:
+            missing = len(touched_pages(*lengths, layout)) - len(request.split.owners)
+            split = ExplicitOwners((*request.split.owners, *(0,) * missing))
+            request = replace(request, split=split)
+    return original(request, layout)
 
 
 @plant("C-UNSUPPORTED-PLANS/1", TAIL)
