@@ -17,6 +17,7 @@ from ownerlanes.gpu import (
     InvalidFreeError,
     LaneLayout,
     RoundRobinPages,
+    RoundRobinTokens,
     TritonAllocator,
     UnsupportedPagePlanError,
     ZigzagPages,
@@ -138,6 +139,11 @@ def test_the_owner_of_an_unsupported_page_is_told_with_its_phase() -> None:
             [ExtendRequest(0, 4, ZigzagPages()), ExtendRequest(4, 10, ZigzagTokens(), phase=1)]
         )
     assert vars(raised.value) == {"request_index": 1, "page_position": 1, "owners": (0, 1)}
+    with pytest.raises(UnsupportedPagePlanError) as raised:  # without a look at each of its tokens
+        TritonAllocator(LaneLayout(3, 2**40, 2)).plan_extend(
+            [ExtendRequest(0, 2**40, RoundRobinTokens())]
+        )
+    assert raised.value.owners == (0, 1, 2)
 
 
 @clause("RFC-0001:C-INFEASIBLE-DEMAND/1", "RFC-0001:C-INFEASIBLE-DEMAND/2")
