@@ -163,9 +163,9 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1_000_000, help="pages of the largest cache")
     parser.add_argument("--requests", type=int, default=2_000)
     given = parser.parse_args()
-    for length in (CHAIN, 1):
-        kept = bytes_a_page(given.pages, length)
-        print(f"memory: {kept:.0f} bytes a page, {given.pages:,} pages in chains of {length}")
+    for pages, length in ((given.pages, CHAIN), (given.pages // 10, 1)):
+        kept = bytes_a_page(pages, length)
+        print(f"memory: {kept:.0f} bytes a page, {pages:,} pages in chains of {length}")
     match, insert = match_and_insert(given.pages // 10)
     print(f"match {match:,.0f} pages/s, insert {insert:,.0f} pages/s, chains of {CHAIN}")
     deficit = [24] * LANES

@@ -218,6 +218,39 @@ def test_a_pin_protects_its_page_and_all_above_but_nothing_below(make_cache: Mak
     assert cache.evict([1, 0]) == (2, 3)
 
 
+@clause(f"{EVICTION}/21", f"{EVICTION}/23")
+def test_a_pin_stops_the_walk_up_a_path_of_one_stamp(make_cache: MakeCache) -> None:
+    cache = make_cache(LAYOUT)
+    cache.insert("abcd", [2, 4, 6, 8])
+    cache.pin(cache.peek("ab"))
+    assert cache.evict([9, 0]) == (6, 8)
+
+
+@clause(f"{EVICTION}/22", f"{EVICTION}/23")
+def test_unpinned_pages_of_several_stamps_are_all_found(make_cache: MakeCache) -> None:
+    cache = make_cache(LAYOUT)
+    prefix = cache.insert("abcd", [2, 4, 6, 8]).prefix
+    cache.pin(prefix)
+    cache.match("ab")
+    assert cache.evict([9, 0]) == ()
+    cache.insert("x", [10])
+    cache.unpin(prefix)
+    assert cache.evict([2, 0]) == (6, 8)
+    assert cache.evict([2, 0]) == (2, 4)
+    assert cache.evict([1, 0]) == (10,)
+
+
+@clause(f"{EVICTION}/23")
+def test_the_deepest_goes_first_after_an_inner_pin(make_cache: MakeCache) -> None:
+    cache = make_cache(LAYOUT)
+    cache.insert("abcd", [2, 4, 6, 8])
+    inner = cache.peek("abc")
+    cache.pin(inner)
+    cache.unpin(inner)
+    assert cache.evict([1, 0]) == (8,)
+    assert cache.evict([1, 0]) == (6,)
+
+
 @clause(f"{EVICTION}/18", f"{EVICTION}/19")
 def test_pins_are_counted_on_the_last_page(make_cache: MakeCache) -> None:
     cache = make_cache(LAYOUT)

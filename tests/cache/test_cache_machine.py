@@ -26,13 +26,14 @@ from ownerlanes.reference import InsertResult, LaneLayout, OwnerLaneError
 
 LAYOUTS = st.builds(
     LaneLayout,
-    num_lanes=st.integers(1, 4),
+    num_lanes=st.integers(1, 3),
     page_size=st.just(4),
-    pages_per_lane=st.integers(2, 8),
+    pages_per_lane=st.integers(2, 12),
     placement=st.sampled_from(["interleaved", "blocked"]),
     reserved_pages=st.integers(0, 1),
 )
-KEYS = st.lists(st.integers(0, 2), max_size=8)
+# Few keys, so that chains meet; a chain goes on along its first key more often than it branches.
+KEYS = st.lists(st.sampled_from([0, 0, 0, 1, 2]), max_size=8)
 # How a page of an insert is come by: the cached one if there is one, a new one, or any id.
 CACHED, NEW = "cached", "new"
 SOURCES = st.lists(
@@ -62,7 +63,7 @@ class TwoCaches(RuleBasedStateMachine):
         self.layout = layout
         self.model = reference.LanePrefixCache(layout)
         self.cache = gpu.LanePrefixCache(layout)
-        self.pinned: list[Any] = []  # the model's prefixes, once for each pin
+        self.pinned: list[Pair] = []  # once for each pin
         self.above: dict[int, int | None] = {}  # the page above each page that was cached
 
     def both(self, name: str, *arguments: Any) -> Pair | None:
@@ -86,6 +87,9 @@ class TwoCaches(RuleBasedStateMachine):
 
     @rule(target=prefixes, keys=KEYS)
     def peek(self, keys: list[int]) -> Pair:
+        return self.peeked(keys)
+
+    def peeked(self, keys: list[int]) -> Pair:
         found = self.both("peek", keys)
         assert found is not None
         return found
@@ -132,10 +136,17 @@ class TwoCaches(RuleBasedStateMachine):
                 break
         return keys[: len(pages)], pages
 
+    @rule(target=prefixes, keys=KEYS)
+    def pin_inside(self, keys: list[int]) -> Pair:
+        """Pin what is cached of some keys, as old as it is."""
+        prefix = self.peeked(keys)
+        self.pin(prefix)
+        return prefix
+
     @rule(prefix=prefixes)
     def pin(self, prefix: Pair) -> None:
         if self.both("pin", prefix) is not None and len(prefix[0]):
-            self.pinned.append(prefix[0])
+            self.pinned.append(prefix)
 
     @rule(prefix=prefixes)
     def unpin(self, prefix: Pair) -> None:
@@ -143,10 +154,16 @@ class TwoCaches(RuleBasedStateMachine):
             # The pins of one page are alike, whichever handle they were made with.
             last = prefix[0].pages[-1]
             del self.pinned[
-                next(i for i, held in enumerate(self.pinned) if held.pages[-1:] == (last,))
+                next(i for i, held in enumerate(self.pinned) if held[0].pages[-1:] == (last,))
             ]
 
-    @rule(counts=st.lists(st.integers(0, 4), min_size=4, max_size=4))
+    @rule()
+    def unpin_first(self) -> None:
+        """Take back the pin that is held longest."""
+        for held in self.pinned[:1]:
+            self.unpin(held)
+
+    @rule(counts=st.lists(st.integers(0, 4), min_size=3, max_size=3))
     def evict(self, counts: list[int]) -> None:
         deficit = counts[: self.layout.num_lanes]
         evictable = self.model.evictable_pages()
@@ -172,7 +189,7 @@ class TwoCaches(RuleBasedStateMachine):
         by_lane, evictable = self.both("pages_by_lane"), self.both("evictable_pages")
         assert by_lane is not None
         assert evictable is not None
-        protected = {page for prefix in self.pinned for page in prefix.pages}
+        protected = {page for prefix, _ in self.pinned for page in prefix.pages}
         owned = [page for page in range(self.layout.num_pages) if self.cache.owns(page)]
         assert owned == [page for page in range(self.layout.num_pages) if self.model.owns(page)]
         for lane in range(self.layout.num_lanes):
@@ -182,7 +199,7 @@ class TwoCaches(RuleBasedStateMachine):
 
     @invariant()
     def pinned_pages_stay(self) -> None:
-        for prefix in self.pinned:
+        for prefix, _ in self.pinned:
             assert all(map(self.cache.owns, prefix.pages))
             assert all(self.above[under] == page for page, under in pairwise(prefix.pages))
 
