@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers; and the run itself, when it is known that the suite is asked for."""
+    """The markers of the suite's tests."""
     config.addinivalue_line("markers", "clause(*ids): obligations of RFC-0001 that a test cites")
     config.addinivalue_line("markers", "needs(*claims): what a candidate must claim for a test")
 
@@ -62,14 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Preflight before anything is collected, so that what cannot run stops with one line."""
     config = session.config
-    asked = config.getoption("ownerlanes_allocator") or any(
-        "ownerlanes.conformance" in str(argument)
-        or SUITE in Path(str(argument)).resolve().parents
-        or Path(str(argument)).resolve() == SUITE
-        for argument in config.invocation_params.args
-    )
+    asked = config.getoption("ownerlanes_allocator") or any(map(_is_the_suite, config.args))
     if asked:
         run_of(config)
+
+
+def _is_the_suite(argument: str) -> bool:
+    path = Path(argument.partition("::")[0]).resolve()
+    return argument.startswith("ownerlanes.conformance") or SUITE in (path, *path.parents)
 
 
 def run_of(config: pytest.Config) -> Run:
