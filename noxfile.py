@@ -72,6 +72,24 @@ def rfc(session: nox.Session) -> None:
 
 
 @nox.session
+def faults(session: nox.Session) -> None:
+    """Run the kit on every planted fault; arguments name faults or set options."""
+    install(session)
+    session.run(
+        "python", "-m", "ownerlanes.conformance.faults",
+        "--report", str(REPORTS / "faults"), *session.posargs,
+    )  # fmt: skip
+
+
+@nox.session
+def outsiders(session: nox.Session) -> None:
+    """Check SGLang's published page-interleave pool; downloads its wheel."""
+    install(session)
+    session.install("--no-deps", "sglang")
+    session.run("python", "-m", "ownerlanes.conformance.outsiders", str(REPORTS / "outsiders"))
+
+
+@nox.session
 def benchmarks(session: nox.Session) -> None:
     """Print the figures that the documents quote."""
     install(session)

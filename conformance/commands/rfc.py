@@ -16,10 +16,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ownerlanes.conformance.report.citation import citation
 from ownerlanes.conformance.report.model import load_report
 from ownerlanes.rfcs import coverage as covering
 from ownerlanes.rfcs import render as rendering
-from ownerlanes.rfcs.cite import citation
 from ownerlanes.rfcs.obligations import RfcError, load
 from ownerlanes.rfcs.tree import Tree, find_tree
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from ownerlanes.conformance.report import Candidate, Report, RfcVersion, TestEvidence, evidence
-from ownerlanes.rfcs.cite import citation
+from ownerlanes.conformance.report.citation import citation
 from ownerlanes.rfcs.obligations import Clause, RfcError, load
 from ownerlanes.rfcs.tree import Tree
 

@@ -6,13 +6,9 @@ shown as such and never passed off as being about this one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ownerlanes.conformance.report.model import Report
 from ownerlanes.rfcs.obligations import Obligation, Rfc
 from ownerlanes.rfcs.render import PAGE, anchor
-
-if TYPE_CHECKING:
-    from ownerlanes.conformance.report.model import Report
 
 
 def citation(rfc: Rfc, cited: str, report: Report | None = None, base: str = "rfcs/") -> str:
