@@ -12,9 +12,11 @@ import pytest
 from ownerlanes.conformance.clauses import clause
 from ownerlanes.conformance.replay import runs
 from ownerlanes.conformance.replay.pools import oracle_side
+from ownerlanes.conformance.replay.scheduler import InFlight, Scheduler
 from ownerlanes.conformance.replay.settings import ReplaySettings
-from ownerlanes.conformance.replay.sides import Side
+from ownerlanes.conformance.replay.sides import LockStep, Side
 from ownerlanes.conformance.replay.splits import SplitName, split_for
+from ownerlanes.conformance.replay.tally import Tally
 from ownerlanes.conformance.replay.workload import Prompt
 from ownerlanes.reference import (
     CachedPrefix,
@@ -108,6 +110,30 @@ def test_pressure_makes_requests_wait_and_go_back_to_the_queue() -> None:
     assert all(any(wait.deficit) for wait in tally.waits)
 
 
+def test_the_youngest_goes_back_first_and_order_is_kept() -> None:
+    class Watched(Scheduler):
+        """Looks at who goes back, through what the scheduler keeps to itself."""
+
+        returned = 0
+
+        def _requeue(self, request: InFlight) -> None:
+            assert request is self._in_flight[-1]
+            super()._requeue(request)
+            order = [r.prompt.index for r in self._in_flight] + [p.index for p in self._waiting]
+            assert order == sorted(order)
+            self.returned += 1
+
+    chosen = settings(13)
+    scheduler = Watched(
+        LockStep(chosen.layout, [oracle_side(chosen.layout, reuse=True)]),
+        chosen,
+        workload(seed=1),
+        Tally(chosen.layout),
+    )
+    scheduler.run()
+    assert scheduler.returned > 3
+
+
 def test_without_pressure_nothing_waits_and_every_shared_page_is_reused() -> None:
     chosen = settings(4_000, batch_tokens=1, in_flight=1, chunk=1_000)
     prompts = workload(seed=5)
@@ -124,7 +150,7 @@ def test_without_pressure_nothing_waits_and_every_shared_page_is_reused() -> Non
     assert tally.computed == tally.tokens - tally.reused
 
 
-class Watched(ReferenceAllocator):
+class LengthsNoted(ReferenceAllocator):
     """Remembers the lengths of the extends of each batch."""
 
     def __init__(self, layout: LaneLayout) -> None:
@@ -138,7 +164,7 @@ class Watched(ReferenceAllocator):
 
 def test_a_batch_keeps_to_its_limits() -> None:
     chosen = settings(100, chunk=26, batch_tokens=60, in_flight=4)
-    allocator = Watched(chosen.layout)
+    allocator = LengthsNoted(chosen.layout)
     prompts = [replace(prompt, keys=()) for prompt in workload(seed=3)]
     runs.run(chosen, prompts, [Side("oracle", allocator, None, is_oracle=True)])
     assert max(map(max, allocator.batches)) == 24, "chunks are whole pages"

@@ -12,7 +12,7 @@ from ownerlanes.conformance.replay.workload import page_keys, prompts_of
 from ownerlanes.conformance.traces import BLOCK_TOKENS, TraceRequest
 from ownerlanes.reference import ExtendRequest, LaneLayout, page_owners
 
-REQUESTS = generate(300, seed=2)
+REQUESTS = generate(120, seed=2)
 
 
 def test_a_block_becomes_its_pages() -> None:
