@@ -17,7 +17,7 @@ lanes. Where `gap` is LISTED, j is entry start + K of the list instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -77,6 +77,12 @@ class Rows:
         splits = self.batch.splits
         return np.array([getattr(splits[i], name) for i in self.indices], dtype=np.int64)
 
+    def kinds(self) -> set[type[Split]]:
+        """The kinds of split among them."""
+        if isinstance(self.where, slice):
+            return set(self.batch.kinds)
+        return {self.batch.kinds[i] for i in self.indices}
+
     def of_kind(self, kind: type[Split]) -> Booleans:
         """Which requests have that kind of split."""
         kinds = self.batch.kinds
@@ -94,28 +100,25 @@ def plan_batch(batch: Batch, layout: LaneLayout) -> Plan:
         UnsupportedPagePlanError: for the first request with a page of several owners, or with a
             tail page that is not on its owner's lane.
     """
-    formulas: dict[Callable[[Rows], Plan], list[int]] = {}
-    for index, kind in enumerate(batch.kinds):
-        formulas.setdefault(_FORMULAS[kind], []).append(index)
+    formulas = dict.fromkeys(_FORMULAS[kind] for kind in set(batch.kinds))
     if len(formulas) == 1:
-        ((formula, indices),) = formulas.items()
-        plan = formula(Rows(batch, indices, slice(None), layout))
+        (formula,) = formulas
+        plan = formula(Rows(batch, range(len(batch)), slice(None), layout))
     else:
         plan = _merged(batch, layout, formulas)
     _refuse_unsupported(batch, plan, layout)
     return plan
 
 
-def _merged(
-    batch: Batch, layout: LaneLayout, formulas: dict[Callable[[Rows], Plan], list[int]]
-) -> Plan:
+def _merged(batch: Batch, layout: LaneLayout, formulas: Iterable[Callable[[Rows], Plan]]) -> Plan:
     """One plan for a batch whose splits need several formulas, or none."""
     count = len(batch)
     tables = np.empty((4, count, layout.num_lanes), dtype=np.int64)
     skip, rotation, first_lane = np.empty((3, count), dtype=np.int64)
     whole = np.empty(count, dtype=np.bool_)
     listed = NOTHING_LISTED
-    for formula, indices in formulas.items():
+    for formula in formulas:
+        indices = [i for i, kind in enumerate(batch.kinds) if _FORMULAS[kind] is formula]
         where = np.array(indices)
         part = formula(Rows(batch, indices, where, layout))
         tables[:, where] = part.tables
@@ -145,7 +148,7 @@ def _blocks(rows: Rows) -> Plan:
     block l and, with zigzag, block 2N-1-l, which is never larger: two runs, one gap.
     """
     lanes, batch = rows.layout.num_lanes, rows.batch
-    kinds = {batch.kinds[i] for i in rows.indices}
+    kinds = rows.kinds()
     touched, partial = rows.take(batch.touched), rows.take(batch.partial)
     number: Integers = np.arange(2 * lanes + 1)
     blocks: int | Integers = 2 * lanes
@@ -214,10 +217,10 @@ def _page_runs(rows: Rows) -> tuple[Integers, Integers, Integers, Booleans]:
     batch, size = rows.batch, rows.layout.page_size
     run, first_page = rows.parameter("run"), rows.take(batch.first_page)
     whole = np.ones(len(run), dtype=np.bool_)
-    by_token = rows.of_kind(RoundRobinTokens)
-    if not by_token.any():
+    if RoundRobinTokens not in rows.kinds():
         rotation, head = np.divmod(first_page, run)
         return run, head, rotation, whole
+    by_token = rows.of_kind(RoundRobinTokens)
     uneven = by_token & (run % size != 0)
     pages = np.where(by_token & ~uneven, run // size, run)
     rotation, head = np.divmod(first_page, pages)

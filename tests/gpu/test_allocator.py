@@ -139,7 +139,7 @@ def test_the_owner_of_an_unsupported_page_is_told_with_its_phase() -> None:
             [ExtendRequest(0, 4, ZigzagPages()), ExtendRequest(4, 10, ZigzagTokens(), phase=1)]
         )
     assert vars(raised.value) == {"request_index": 1, "page_position": 1, "owners": (0, 1)}
-    # Blocks of 4, 3, 3 and 3 tokens: the second ends inside page 1, but the third is its lane's too.
+    # Blocks of 4, 3, 3 and 3 tokens: the second and third meet inside page 1, on one lane.
     with pytest.raises(UnsupportedPagePlanError) as raised:
         TritonAllocator(LAYOUT).alloc_extend([ExtendRequest(0, 13, ZigzagTokens())])
     assert vars(raised.value) == {"request_index": 0, "page_position": 2, "owners": (0, 1)}
