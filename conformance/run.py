@@ -38,9 +38,12 @@ class Run:
         self._before = 0
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Clause ids are keywords, so that -k selects by them."""
+        """Clause ids are keywords, so that -k selects by them; examples are kept by node id."""
         for item in items:
             item.extra_keyword_matches.update(cited(item))
+            handle = getattr(getattr(item, "obj", None), "hypothesis", None)
+            if handle is not None:  # HypoFuzz keeps its finds so; they are to be tried here
+                handle.inner_test._hypothesis_internal_add_digest = item.nodeid.encode()
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """What is not claimed does not run; nor does anything once time is up."""

@@ -19,7 +19,18 @@ from ownerlanes.conformance.plugin import RUN, SUITE
 from ownerlanes.conformance.progress import Progress
 from ownerlanes.rfcs.obligations import RfcError, load
 
-PLUGIN = "ownerlanes.conformance.plugin"
+ISOLATED = (
+    f"--config-file={os.devnull}",
+    f"--rootdir={SUITE.parent}",
+    "--noconftest",
+    "--import-mode=importlib",
+    "--override-ini=consider_namespace_packages=true",
+    "-p",
+    "ownerlanes.conformance.plugin",
+    "-p",
+    "no:cacheprovider",
+)
+"""Arguments of pytest with which the suite is the same wherever it is run."""
 
 
 class ProfileName(StrEnum):
@@ -105,20 +116,7 @@ def _isolated(arguments: list[str], plugins: list[object]) -> int:
     try:
         return int(
             pytest.main(
-                [
-                    f"--config-file={os.devnull}",
-                    f"--rootdir={SUITE.parent}",
-                    "--noconftest",
-                    "--import-mode=importlib",
-                    "--override-ini=consider_namespace_packages=true",
-                    "-p",
-                    PLUGIN,
-                    "-p",
-                    "no:cacheprovider",
-                    "-p",
-                    "no:terminal",
-                    *arguments,
-                ],
+                [*ISOLATED, "-p", "no:terminal", *arguments],
                 plugins,
             )
         )
