@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import Phase
+from hypothesis import Phase, is_hypothesis_test
 from hypothesis.errors import FlakyFailure
 
 from ownerlanes.conformance import session, settings
@@ -35,12 +35,14 @@ class SuiteTest:
         name: its file and function, parameters included.
         cites: the obligations that it gives evidence for.
         needs: what a candidate must claim for it.
+        is_property: whether it tries many examples, and not one.
         call: runs it on the session's candidate.
     """
 
     name: str
     cites: frozenset[str]
     needs: tuple[str, ...]
+    is_property: bool
     call: Callable[[], Any]
 
 
@@ -79,6 +81,7 @@ class Collector:
                     item.nodeid.rpartition("/")[2],
                     frozenset(cited(item)),
                     tuple(needed(item)),
+                    item.cls is not None or is_hypothesis_test(item.obj),
                     _call_of(item),
                 )
             )

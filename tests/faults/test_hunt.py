@@ -54,7 +54,7 @@ def fails(fault: Exception) -> None:
 
 def suite_test(fault: Exception | None, *cites: str, needs: tuple[str, ...] = ()) -> SuiteTest:
     call = (lambda: None) if fault is None else (lambda: fails(fault))
-    return SuiteTest(str(fault), frozenset(cites), needs, call)
+    return SuiteTest(str(fault), frozenset(cites), needs, False, call)
 
 
 def difference(actual: object) -> Difference:
