@@ -6,8 +6,8 @@ allocator's. None of them is known to the kit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -143,7 +143,7 @@ def inside(function: Any, name: str) -> Any:
 def page_given_up_twice_accepted(
     original: Function, pages: Sequence[int], may_release: MayRelease
 ) -> None:
-    """A page that an evictor names twice is not told as repeated where others are wrong."""
+    """A page that an evictor names twice is accepted."""
     original(tuple(dict.fromkeys(pages)), may_release)
 
 
@@ -158,24 +158,16 @@ def first_wrong_page_told_only(
         raise EvictorContractError(pages=fault.pages[:1]) from None
 
 
-@plant("C-LANE-EVICTION/6", EVICT)
-def good_pages_released_beside_wrong_ones(original: Function, self: Any, *arguments: Any) -> Any:
-    """When some pages must not be given up, the others are released all the same."""
-    given: list[int] = []
-    ask = self._evictor.evict
-    self._evictor.evict = lambda deficit: [*map(given.append, answer := ask(deficit))] and answer
-    try:
-        return original(self, *arguments)
-    except EvictorContractError as fault:
-        good = set(given) - set(fault.pages)
-        self._pool = pool.release(self._pool, good)
-        raise
-    finally:
-        del self._evictor.evict
+@plant("C-LANE-EVICTION/6", JUDGE, "pool.release")
+def wrong_pages_left_out(original: Function, first: Any, second: Any) -> Any:
+    """Pages that must not be given up are left out, and the others released."""
+    if not isinstance(first, PoolSnapshot):  # the judgement
+        return None
+    return original(first, {page for page in second if pool.is_allocated(first, page)})
 
 
 @plant("C-LANE-EVICTION/6", ASK_PAGES)
-def wrong_pages_left_out(original: Function, self: Any, deficit: Counts) -> Any:
+def pages_out_of_range_left_out(original: Function, self: Any, deficit: Counts) -> Any:
     """Pages out of range are left out of what an evictor gave up, and nobody is told."""
     return tuple(page for page in original(self, deficit) if 0 <= page < self._layout.num_pages)
 
@@ -214,27 +206,30 @@ def eviction_undone_when_too_little(
         raise
 
 
+class Padded:
+    """An evictor, with zeros for the counts that it leaves out."""
+
+    def __init__(self, evictor: Any, lanes: int) -> None:
+        self._evictor = evictor
+        self._lanes = lanes
+
+    def evictable_pages(self) -> Any:
+        """Its counts, at least one a lane."""
+        counts = self._evictor.evictable_pages()
+        if not isinstance(counts, tuple):
+            return counts
+        return (*counts, *(0,) * (self._lanes - len(counts)))
+
+
 @plant("C-LANE-EVICTION/9", ASK_COUNT)
-def counts_of_another_length_accepted(original: Function, self: Any) -> Any:
+def missing_counts_are_zeros(original: Function, self: Any) -> Any:
     """Too few counts of evictable_pages() are filled up with zeros."""
-    answer = self._evictor.evictable_pages
-    with asked(self, "evictable_pages"):
-        counts = answer()
-    lanes = self._layout.num_lanes
-    if isinstance(counts, tuple) and len(counts) < lanes and {*map(type, counts)} <= {int}:
-        return (*counts, *(0,) * (lanes - len(counts)))
-    self._evictor.evictable_pages = lambda: counts
+    evictor = self._evictor
+    self._evictor = Padded(evictor, self._layout.num_lanes)
     try:
         return original(self)
     finally:
-        del self._evictor.evictable_pages
-
-
-@contextmanager
-def asked(calls: Any, name: str) -> Iterator[None]:
-    """The evictor is being asked."""
-    with calls._during(name):
-        yield
+        self._evictor = evictor
 
 
 @plant("C-LANE-EVICTION/9", "eviction._integers")

@@ -73,7 +73,7 @@ def pages_of_a_lane_reversed(original: Function, pool: PoolSnapshot, lanes: Sequ
 
 
 @plant("C-DETERMINISTIC-SELECTION/2", "pool.take")
-def shorter_lanes_served_first(
+def first_two_pages_of_a_lane_swapped(
     original: Function, pool: PoolSnapshot, lanes: Sequence[int]
 ) -> Taken:
     """The first two pages that a call takes on one lane are swapped."""
