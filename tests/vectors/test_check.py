@@ -14,6 +14,7 @@ from typer.testing import Result
 
 from ownerlanes.conformance.clauses import clause
 from ownerlanes.conformance.operations import AllocExtend, Free, History, Index
+from ownerlanes.conformance.report import load_report
 from ownerlanes.conformance.vectors.record import record
 from ownerlanes.conformance.vectors.store import write_file
 from ownerlanes.reference import ExtendRequest, LaneLayout, ReferenceAllocator, RoundRobinPages
@@ -92,6 +93,22 @@ def test_what_is_not_claimed_is_counted_and_the_rest_is_checked(
         "open_phase",
         "plan_extend",
     ]
+
+
+def test_report_says_it_obligation_by_obligation(
+    quick: Path, run: Run, importable: str, tmp_path: Path
+) -> None:
+    file = quick / "split-RoundRobinPages.jsonl"
+    assert run("check", file, "--allocator", importable, "--report", tmp_path).exit_code == 1
+    report = load_report(tmp_path / "report.json")
+    rows = {row.id: row for row in report.obligations}
+    assert report.verdict == "violates"
+    failed = rows["RFC-0001:C-FLATTENED-ORDER/3"]
+    assert failed.status == "failed"
+    assert '"op":"alloc_extend"' in failed.tests[0].message
+    assert rows["RFC-0001:C-CONSERVATION/1"].status == "passed"
+    assert rows["RFC-0001:C-LANE-EVICTION/3"].status == "not run"
+    assert (tmp_path / "report.html").is_file()
 
 
 def test_history_of_a_failure_replays(tmp_path: Path, run: Run, importable: str) -> None:

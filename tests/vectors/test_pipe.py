@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -79,6 +80,25 @@ def test_no_engine_could_not_run(quick: Path, run: Run, command: str, told: str)
     result = run("check", quick, "--command", command)
     assert result.exit_code == 2, result.output
     assert told in result.output
+
+
+def test_dialogue_of_the_documentation_is_true(engine: EngineOf) -> None:
+    """Line by line, but for what another engine says of itself."""
+    text = (Path(__file__).parents[2] / "docs" / "vectors.md").read_text(encoding="utf-8")
+    dialogue = text.partition("A dialogue,")[2].split("```")[1].strip().splitlines()
+    questions = [line.removeprefix("> ") for line in dialogue if line.startswith("> ")]
+    answers = [json.loads(line) for line in dialogue if not line.startswith("> ")]
+    told = subprocess.run(
+        shlex.split(engine()),
+        input="\n".join(questions) + "\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    given = [json.loads(line) for line in told.stdout.splitlines()]
+    assert len(given) == len(questions) == len(answers) >= 4
+    assert given[1:] == answers[1:]
+    assert answers[0]["result"].keys() == given[0]["result"].keys()
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cpp" / "engine.cpp"
