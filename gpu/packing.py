@@ -81,12 +81,12 @@ def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan) -> Packed:
     parts.tables[START:] = lane_plan.tables[planning.START :]
     parts.required[:] = lane_plan.required
     parts.listed[:] = plan.listed
-    extend_offsets = (0, *accumulate(batch.new_tokens.tolist()))
-    page_offsets = (0, *accumulate((batch.touched - batch.partial).tolist()))
+    tokens_before, pages_before = np.zeros((2, count + 1), dtype=np.int64)
+    np.cumsum(batch.new_tokens, out=tokens_before[1:])
+    np.cumsum(batch.touched - batch.partial, out=pages_before[1:])
     columns = parts.columns
-    columns[FIRST_TOKEN] = extend_offsets[:-1]
-    columns[PAGE_BASE] = page_offsets[:-1]
-    columns[PAGE_BASE] -= batch.partial
+    columns[FIRST_TOKEN] = tokens_before[:-1]
+    np.subtract(pages_before[:-1], batch.partial, out=columns[PAGE_BASE])
     columns[TAIL_PAGE] = batch.tail_pages
     np.subtract(batch.offset, columns[FIRST_TOKEN], out=columns[TOKEN_SHIFT])
     return Packed(
@@ -95,8 +95,8 @@ def pack_batch(batch: Batch, plan: Plan, lane_plan: LanePlan) -> Packed:
         request_columns=parts.columns_start,
         has_tails=bool(batch.partial.any()),
         has_listed=bool(len(plan.listed)),
-        extend_offsets=extend_offsets,
-        page_offsets=page_offsets,
+        extend_offsets=tuple(tokens_before.tolist()),
+        page_offsets=tuple(pages_before.tolist()),
     )
 
 

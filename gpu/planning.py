@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 
@@ -37,6 +39,7 @@ from ownerlanes.reference.contract import (
     ZigzagTokens,
 )
 
+Item = TypeVar("Item")
 DEMAND, START, RUN, GAP = range(4)
 LISTED = -1
 NOTHING_LISTED: Integers = np.empty(0, dtype=np.int64)
@@ -74,19 +77,19 @@ class Rows:
 
     def parameter(self, name: str) -> Integers:
         """`run` or `pad` of each split."""
-        splits = self.batch.splits
-        return np.array([getattr(splits[i], name) for i in self.indices], dtype=np.int64)
+        return np.array(list(map(attrgetter(name), self._own(self.batch.splits))), dtype=np.int64)
 
     def kinds(self) -> set[type[Split]]:
         """The kinds of split among them."""
-        if isinstance(self.where, slice):
-            return set(self.batch.kinds)
-        return {self.batch.kinds[i] for i in self.indices}
+        return set(self._own(self.batch.kinds))
 
     def of_kind(self, kind: type[Split]) -> Booleans:
         """Which requests have that kind of split."""
-        kinds = self.batch.kinds
-        return np.array([kinds[i] is kind for i in self.indices], dtype=np.bool_)
+        return np.array([own is kind for own in self._own(self.batch.kinds)], dtype=np.bool_)
+
+    def _own(self, column: Sequence[Item]) -> Sequence[Item]:
+        whole = isinstance(self.where, slice)
+        return column if whole else [column[index] for index in self.indices]
 
     def take(self, column: Integers) -> Integers:
         """A column of the batch for these requests."""

@@ -136,22 +136,21 @@ def _numbers(
     prefixes: Sequence[Any], lengths: Sequence[Any], phases: Sequence[Any], layout: LaneLayout
 ) -> tuple[Integers, Integers, Integers] | None:
     """prefix_len, seq_len and phase (0 where it is None); None where not all are in range."""
-    types = {*map(type, prefixes), *map(type, lengths), *map(type, phases)}
-    if type(None) in types:
-        types = {*map(type, prefixes), *map(type, lengths)}
+    phase_types = set(map(type, phases))
+    if type(None) in phase_types:
         phases = [0 if phase is None else phase for phase in phases]
-        types.update(map(type, phases))
-    if not types <= {int}:
+        phase_types.discard(type(None))
+    if not {*phase_types, *map(type, prefixes), *map(type, lengths)} <= {int}:
         return None
     try:
-        prefix_len, seq_len, phase = np.array((prefixes, lengths, phases), dtype=np.int64)
+        numbers = np.array((prefixes, lengths, phases), dtype=np.int64)
     except OverflowError:
         return None
-    if len(phase) and not (
-        prefix_len.min() >= 0
+    prefix_len, seq_len, phase = numbers
+    if phases and not (
+        numbers.min() >= 0
         and (seq_len >= prefix_len).all()
         and seq_len.max() <= MAX_SEQ_LEN
-        and phase.min() >= 0
         and phase.max() < layout.num_lanes
     ):
         return None
