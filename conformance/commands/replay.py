@@ -23,13 +23,8 @@ from ownerlanes.conformance.device import prepare_triton
 from ownerlanes.conformance.generator import generate
 from ownerlanes.conformance.protocol import CouldNotRunError, load_candidate
 from ownerlanes.conformance.replay.pools import candidate_side, load_cache, oracle_side
-from ownerlanes.conformance.replay.runs import (
-    Listener,
-    Outcome,
-    aggregate_count,
-    lane_blind,
-    run,
-)
+from ownerlanes.conformance.replay.runs import Outcome, aggregate_count, lane_blind, run
+from ownerlanes.conformance.replay.scheduler import Listener
 from ownerlanes.conformance.replay.settings import ReplaySettings
 from ownerlanes.conformance.replay.sides import DivergedError, Side
 from ownerlanes.conformance.replay.splits import SplitName

@@ -26,6 +26,7 @@ from ownerlanes.conformance.replay.summary import (
     summary_rows,
 )
 
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 PICTURES: tuple[tuple[str, str, str, Callable[[Sequence[Outcome]], Figure | None]], ...] = (
     (
         "occupancy",
@@ -76,7 +77,7 @@ def as_svg(figure: Figure) -> bytes:
     """The picture as SVG, byte for byte the same for the same figure."""
     buffer = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "ownerlanes"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(buffer, format="svg", metadata=NO_METADATA)
     return buffer.getvalue()
 
 

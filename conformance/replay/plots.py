@@ -143,8 +143,10 @@ def _draw_share_of_limit(axes: Axes, outcomes: Sequence[Outcome]) -> None:
 
 
 def _hit_curve(samples: Sequence[Sample]) -> tuple[Table, Table]:
-    served = np.array([sample.served for sample in samples], dtype=float)
-    ratio = np.array([sample.hit_ratio for sample in samples])
+    """Hit ratios at up to COLUMNS of the samples, the first and the last among them."""
+    shown = np.unique(np.linspace(0, len(samples) - 1, COLUMNS).astype(int))
+    served = np.array([samples[i].served for i in shown], dtype=float)
+    ratio = np.array([samples[i].hit_ratio for i in shown])
     return served, ratio
 
 

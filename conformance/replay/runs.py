@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ownerlanes.conformance.replay.pools import (
@@ -14,14 +14,12 @@ from ownerlanes.conformance.replay.pools import (
     oracle_side,
     without_lanes,
 )
-from ownerlanes.conformance.replay.scheduler import Scheduler
+from ownerlanes.conformance.replay.scheduler import Listener, Scheduler, ignore
 from ownerlanes.conformance.replay.settings import ReplaySettings
 from ownerlanes.conformance.replay.sides import LockStep, Side
 from ownerlanes.conformance.replay.tally import Tally
 from ownerlanes.conformance.replay.workload import Prompt
 from ownerlanes.reference import LanePrefixCache
-
-Listener = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,6 @@ class Outcome:
     tally: Tally
     sides: tuple[Side, ...]
     compared: int
-
-
-def ignore(_: int) -> None:
-    """A listener that needs no news."""
 
 
 def run(

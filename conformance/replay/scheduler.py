@@ -24,7 +24,12 @@ from ownerlanes.conformance.replay.tally import Tally
 from ownerlanes.conformance.replay.workload import Prompt
 from ownerlanes.reference.contract import CapacityWaitError, ExtendAllocation, ExtendRequest
 
+Listener = Callable[[int], None]
 NOTHING_CACHED = Matched(pages=(), phase=None, handles=())
+
+
+def ignore(_: int) -> None:
+    """A listener that needs no news."""
 
 
 @dataclass(eq=False)
@@ -75,7 +80,7 @@ class Scheduler:
         settings: ReplaySettings,
         prompts: Sequence[Prompt],
         tally: Tally,
-        left: Callable[[int], None] = lambda _: None,
+        left: Listener = ignore,
     ) -> None:
         self._sides = sides
         self._settings = settings
