@@ -119,7 +119,7 @@ def test_a_pool_without_capacity_gives_nothing_and_waits(
 @pytest.mark.parametrize("placement", ["interleaved", "blocked"])
 def test_slots_are_as_wide_as_need_be(placement: Any) -> None:
     """Four billion slots, all but a few on reserved pages, so that small lists still tell them."""
-    layout = LaneLayout(2, 2**14, 2**17, placement, reserved_pages=2**17 - 4)
+    layout = LaneLayout(2, 2**16, 2**15, placement, reserved_pages=2**15 - 4)
     request = ExtendRequest(0, 5, RoundRobinPages(), phase=1)
     session.play(layout, AllocExtend((request,)), AllocExtend((request,)))
 
