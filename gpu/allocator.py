@@ -35,8 +35,10 @@ from ownerlanes.reference.contract import (
     CapacityWaitError,
     Evictor,
     ExtendRequest,
+    InvalidArgumentError,
     LaneLayout,
     PoolSnapshot,
+    shown,
 )
 
 Counter = Callable[[], list[int]]
@@ -55,7 +57,7 @@ class TritonAllocator:
         deferred_release: whether releases of tensors on `device` return before they are judged.
 
     Raises:
-        InvalidArgumentError: the layout or the device is not one that this allocator can use.
+        InvalidArgumentError: an argument is not one that this allocator can use.
     """
 
     def __init__(
@@ -65,6 +67,10 @@ class TritonAllocator:
         device: torch.device | str | None = None,
         deferred_release: bool = False,
     ) -> None:
+        if not isinstance(deferred_release, bool):
+            raise InvalidArgumentError(
+                f"deferred_release: expected a bool, found {shown(deferred_release)}"
+            )
         self._state = DeviceState(layout, device)
         self._releases = Releases(self._state, deferred_release)
         self._launcher = Launcher(self._state)

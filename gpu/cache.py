@@ -26,6 +26,7 @@ from ownerlanes.reference.contract import (
     StalePrefixError,
     as_index,
     index_in,
+    shown,
 )
 
 
@@ -64,7 +65,7 @@ class LanePrefixCache:
 
     def __init__(self, layout: LaneLayout) -> None:
         if not isinstance(layout, LaneLayout):
-            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {layout!r}")
+            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
         self.layout = layout
         self._tick = 0  # not set back by clear, so that old prefixes stay stale
         self._forget_all()
@@ -281,7 +282,7 @@ class LanePrefixCache:
 
     def _current_path(self, prefix: CachedPrefix, doing: str) -> Nodes:
         if not isinstance(prefix, PagePrefix) or prefix._cache is not self:
-            raise InvalidArgumentError(f"prefix: expected one of this cache, found {prefix!r}")
+            raise InvalidArgumentError(f"prefix: expected one of this cache, found {shown(prefix)}")
         path, born = prefix._path, self._nodes.born
         # A node never leaves before what is below it: the last one speaks for the path.
         if len(path) and (path[-1] >= len(born) or born[path[-1]] != prefix._born):

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, as_index
+from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, as_index, shown
 
 Int64s = npt.NDArray[np.int64]
 
@@ -28,7 +28,7 @@ def checked_keys(keys: Sequence[Hashable]) -> tuple[Hashable, ...]:
         hash(given)
     except TypeError as fault:
         raise InvalidArgumentError(
-            f"keys: expected a sequence of hashable keys, found {keys!r} ({fault})"
+            f"keys: expected a sequence of hashable keys, found {shown(keys)} ({fault})"
         ) from None
     return given
 
@@ -69,7 +69,7 @@ def checked_deficit(deficit: Sequence[int], layout: LaneLayout) -> list[int]:
     wanted = _integers(deficit, "deficit")
     if len(wanted) != layout.num_lanes or min(wanted) < 0:
         raise InvalidArgumentError(
-            f"deficit: expected {layout.num_lanes} counts >= 0, one a lane, found {deficit!r}"
+            f"deficit: expected {layout.num_lanes} counts >= 0, one a lane, found {shown(deficit)}"
         )
     return wanted
 
@@ -80,6 +80,6 @@ def _integers(values: Sequence[int], name: str) -> list[int]:
         plain = set(map(type, given)) <= {int}
     except TypeError:
         raise InvalidArgumentError(
-            f"{name}: expected a sequence of integers, found {values!r}"
+            f"{name}: expected a sequence of integers, found {shown(values)}"
         ) from None
     return given if plain else [as_index(value, f"{name}[{i}]") for i, value in enumerate(given)]

@@ -23,6 +23,7 @@ from ownerlanes.reference.contract import (
     InvalidArgumentError,
     LaneLayout,
     index_in,
+    shown,
 )
 
 GPU_ELEMENTS = 4096
@@ -68,10 +69,10 @@ def direct_write(
             written. `row` is the first such row.
     """
     if not isinstance(layout, LaneLayout):
-        raise InvalidArgumentError(f"layout: expected a LaneLayout, found {layout!r}")
+        raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
     lane = index_in(lane, "lane", 0, layout.num_lanes)
     if foreign not in ("error", "skip"):
-        raise InvalidArgumentError(f"foreign: expected 'error' or 'skip', found {foreign!r}")
+        raise InvalidArgumentError(f"foreign: expected 'error' or 'skip', found {shown(foreign)}")
     _check_tensors(rows, slots, pool, layout)
     count = rows.shape[0]
     if not count:
@@ -99,7 +100,7 @@ def _check_tensors(
 ) -> None:
     for name, tensor in (("rows", rows), ("slots", slots), ("pool", pool)):
         if not isinstance(tensor, torch.Tensor):
-            raise InvalidArgumentError(f"{name}: expected a tensor, found {tensor!r}")
+            raise InvalidArgumentError(f"{name}: expected a tensor, found {shown(tensor)}")
         if tensor.layout is not torch.strided or not tensor.dim():
             raise InvalidArgumentError(
                 f"{name}: expected a dense tensor of at least one dimension, found "

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from ownerlanes.reference.contract import InvalidArgumentError, InvalidFreeError, as_index
+from ownerlanes.reference.contract import InvalidArgumentError, InvalidFreeError, as_index, shown
 
 Ids = Iterable[int] | torch.Tensor | npt.NDArray[np.integer]
 """Slots or pages: a 1-D contiguous integer tensor, a 1-D integer array, or integers in a row."""
@@ -76,7 +76,7 @@ def _from_sequence(ids: Iterable[int], name: str) -> npt.NDArray[np.int64]:
     try:
         given = list(ids)
     except TypeError:
-        raise InvalidFreeError(f"{name}: expected a sequence of ids, found {ids!r}") from None
+        raise InvalidFreeError(f"{name}: expected a sequence of ids, found {shown(ids)}") from None
     if set(map(type, given)) - {int}:
         given = [_checked_id(value, name, i) for i, value in enumerate(given)]
     try:
@@ -94,4 +94,4 @@ def _checked_id(value: object, name: str, place: int) -> int:
 
 
 def _beyond(name: str, value: int) -> str:
-    return f"{name}: expected ids that are int64, found {value}; nothing was released"
+    return f"{name}: expected ids that are int64, found {shown(value)}; nothing was released"

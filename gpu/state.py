@@ -16,7 +16,7 @@ import torch
 import triton
 
 from ownerlanes.gpu.page_math import Booleans, Integers, count_by_lane, places_of
-from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, PoolSnapshot
+from ownerlanes.reference.contract import InvalidArgumentError, LaneLayout, PoolSnapshot, shown
 
 FLAG_BLOCK = 2048
 """Most flags that a kernel needs to read at once: a lane's row is whole blocks of that size."""
@@ -39,7 +39,9 @@ def checked_device(device: torch.device | str | None) -> torch.device:
     try:
         chosen = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     except (RuntimeError, TypeError):
-        raise InvalidArgumentError(f"device: expected a torch device, found {device!r}") from None
+        raise InvalidArgumentError(
+            f"device: expected a torch device, found {shown(device)}"
+        ) from None
     if chosen.type == "cpu":
         if not triton.knobs.runtime.interpret:
             raise InvalidArgumentError(
@@ -75,7 +77,7 @@ class DeviceState:
 
     def __init__(self, layout: LaneLayout, device: torch.device | str | None = None) -> None:
         if not isinstance(layout, LaneLayout):
-            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {layout!r}")
+            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
         if layout.num_pages >= PAGE_LIMIT:
             raise InvalidArgumentError(
                 f"layout: expected fewer than {PAGE_LIMIT} pages, found {layout.num_pages}"
