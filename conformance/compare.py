@@ -76,11 +76,14 @@ ATTRIBUTE_CLAUSE = {
 """Attributes that an obligation of their own speaks of."""
 
 
-def compare_allocation(expected: ExtendAllocation, actual: Any, layout: LaneLayout) -> None:
+def compare_allocation(
+    expected: ExtendAllocation, actual: Any, layout: LaneLayout, *, evicts: bool = True
+) -> None:
     """What alloc_extend gave, page choice included.
 
     What a reader looks for first is told first: order and lengths, phases, owner lanes of the
-    slots, then which pages. `actual` is anything with the fields of ExtendAllocation.
+    slots, then which pages. `actual` is anything with the fields of ExtendAllocation; one that
+    never `evicts` may lack `evicted`.
 
     Raises:
         Difference: in a field of the result, or it lacks that field.
@@ -105,12 +108,14 @@ def compare_allocation(expected: ExtendAllocation, actual: Any, layout: LaneLayo
     selection = "RFC-0001:C-DETERMINISTIC-SELECTION/1"
     compare_rows(expected.pages, read(actual, "pages", order), field="pages", clause=selection)
     compare_ints(expected.out_cache_loc, slots, field="out_cache_loc", clause=order)
-    compare_ints(
-        expected.evicted,
-        read(actual, "evicted", order),
-        field="evicted",
-        clause="RFC-0001:C-LANE-EVICTION/12",
-    )
+    if evicts:
+        compare_evicted(expected.evicted, actual)
+
+
+def compare_evicted(expected: Ints, actual: Any) -> None:
+    """The pages that eviction released for an allocation."""
+    clause = "RFC-0001:C-LANE-EVICTION/12"
+    compare_ints(expected, read(actual, "evicted", clause), field="evicted", clause=clause)
 
 
 def compare_lanes(expected: Ints, actual: Ints, layout: LaneLayout) -> None:
@@ -269,6 +274,7 @@ __all__ = [
     "State",
     "compare_allocation",
     "compare_error",
+    "compare_evicted",
     "compare_ints",
     "compare_lanes",
     "compare_pages",

@@ -163,10 +163,11 @@ class Lockstep:
     def _compare_extend(
         self, expected: ExtendAllocation, actual: Any, before: PoolSnapshot
     ) -> list[tuple[int, int]]:
+        evicts = self.candidate.capabilities.eviction
         if self._names is None:
-            compare_allocation(expected, actual, self.layout)
+            compare_allocation(expected, actual, self.layout, evicts=evicts)
             return []
-        return compare_promises(expected, actual, self._names, before)
+        return compare_promises(expected, actual, self._names, before, evicts=evicts)
 
     def _compare_pages(
         self, step: AllocPages, expected: Outcome, actual: Outcome

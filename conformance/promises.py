@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ownerlanes.conformance.compare import compare_lanes
+from ownerlanes.conformance.compare import compare_evicted, compare_lanes
 from ownerlanes.conformance.difference import compare_ints, found_ints, read
 from ownerlanes.conformance.renaming import Renaming
 from ownerlanes.reference.contract import ExtendAllocation, PoolSnapshot
 
 
 def compare_promises(
-    expected: ExtendAllocation, actual: Any, names: Renaming, before: PoolSnapshot
+    expected: ExtendAllocation,
+    actual: Any,
+    names: Renaming,
+    before: PoolSnapshot,
+    *,
+    evicts: bool = True,
 ) -> list[tuple[int, int]]:
     """Check an allocation of free page choice.
 
@@ -25,6 +30,7 @@ def compare_promises(
         actual: the candidate's.
         names: the renaming as it was before the call.
         before: the oracle's state before the call.
+        evicts: whether it claims eviction, and so tells what was evicted.
 
     Returns:
         The new pages, as pairs of the oracle's and the candidate's.
@@ -53,11 +59,6 @@ def compare_promises(
         clause=clause,
         note="expected from the pages that the candidate itself names, token by token",
     )
-    evicted = "RFC-0001:C-LANE-EVICTION/12"
-    compare_ints(
-        names.pages(expected.evicted, before),
-        read(actual, "evicted", evicted),
-        field="evicted",
-        clause=evicted,
-    )
+    if evicts:
+        compare_evicted(names.pages(expected.evicted, before), actual)
     return bound

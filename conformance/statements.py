@@ -57,13 +57,13 @@ def allocation(
 
 
 def plain_allocation(given: Any) -> ExtendAllocation:
-    """An allocation with tuples of ints, whatever the candidate uses."""
+    """An allocation with tuples of ints; without `evicted` where eviction is not claimed."""
     return ExtendAllocation(
         ints(given.out_cache_loc),
         ints(given.extend_offsets),
         tuple(ints(row) for row in given.pages),
         ints(given.phases),
-        ints(given.evicted),
+        ints(getattr(given, "evicted", ())),
     )
 
 

@@ -56,13 +56,11 @@ def splits(draw: DrawFn) -> SplitIntent:
 
 PHASES: SearchStrategy[int | None] = st.sampled_from((0, None, 1, None, 2, None, 3, 5, 7))
 FIXED_PHASES: SearchStrategy[int | None] = st.integers(0, 7)
-_SOURCES: tuple[tuple[Any, bool, bool], ...] = (
-    *[("new", True, False)] * 5,
-    *[("chunk", True, False)] * 4,
-    *[("cached", True, False)] * 2,
-    ("chunk", False, False),
-    ("chunk", True, True),
-    ("new", True, True),
+_SOURCES: tuple[tuple[Any, bool], ...] = (
+    *[("new", True)] * 6,
+    *[("chunk", True)] * 5,
+    *[("cached", True)] * 2,
+    ("chunk", False),
 )
 
 
@@ -71,7 +69,7 @@ def requests(
     draw: DrawFn, *, faults: bool = True, phases: SearchStrategy[int | None] = PHASES
 ) -> RequestIntent:
     """One request; `faults` makes one in twenty-five malformed."""
-    source, follows, indexed = draw(st.sampled_from(_SOURCES))
+    source, follows = draw(st.sampled_from(_SOURCES))
     which = draw(st.integers(0, 5)) if source == "chunk" else 0
     fault = None
     if faults and draw(st.integers(0, 24)) == 24:
@@ -84,8 +82,7 @@ def requests(
         draw(st.sampled_from(tables.LENGTHS)),
         draw(splits()),
         draw(phases),
-        indexed,
-        fault,
+        fault=fault,
     )
 
 

@@ -24,6 +24,8 @@ def told(step: object, outcome: Outcome) -> object:
     """An answer in plain data, to compare two replicas by."""
     if outcome.error is not None:
         return contract_type(outcome.error).__name__
+    if outcome.result is None:
+        return None
     return plain_allocation(outcome.result) if isinstance(step, AllocExtend) else None
 
 

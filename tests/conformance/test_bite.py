@@ -24,7 +24,7 @@ from ownerlanes.reference import (
 )
 
 SETTINGS = settings(
-    max_examples=300,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     database=None,

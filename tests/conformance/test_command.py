@@ -139,6 +139,18 @@ def test_what_is_not_claimed_is_said_so(capsys: pytest.CaptureFixture[str]) -> N
     assert line.split()[1] == "holds"
 
 
+def test_a_toy_is_held_to_what_it_claims_and_no_more(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "toy.py").write_text((Path(__file__).parent / "toy.py").read_text())
+    clauses = ["C-REPLICA-DETERMINISM", "C-FLATTENED-ORDER", "C-CAPACITY-AND-EVICTION"]
+    try:
+        assert run({"allocator": "toy:Toy", "seed": 1}, clauses=clauses) == 0
+    finally:
+        sys.modules.pop("toy", None)
+    assert "not claimed: partial_pages, open_phase, eviction" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("allocator", "told"),
     [
