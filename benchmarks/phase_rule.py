@@ -89,7 +89,8 @@ def main() -> None:
         side = Side("oracle", allocator(settings.layout, cache), cache, is_oracle=True)
         return runs.run(settings, prompts, [side])
 
-    print("| pages a lane | limit | contract's rule | level deficits | collateral | level |")
+    print("| pages a lane | limit | contract's rule | level deficits |", end="")
+    print(" collateral: contract's | level |")
     print("|" + "---:|" * 6)
     for size in map(int, given.sizes.split(",")):
         layout = LaneLayout(LANES, PAGE_SIZE, size + 1)
