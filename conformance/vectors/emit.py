@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from ownerlanes.conformance.vectors import store
+from ownerlanes.conformance.vectors.edges import edges
 from ownerlanes.conformance.vectors.histories import histories
 from ownerlanes.conformance.vectors.record import record
 from ownerlanes.conformance.vectors.themes import THEMES
 from ownerlanes.rfcs import obligations
 
-ROUNDS = {"quick": 9, "full": 90}
+ROUNDS = {"quick": 6, "full": 66}
 """Histories a theme of weight 1; quick stays below one million bytes."""
 
 
@@ -32,4 +33,7 @@ def emit(folder: Path, *, size: str = "quick", seed: int = 0) -> None:
         ]
         for theme in THEMES
     }
+    files["edges"] = [
+        record(history, f"edges/{index}", about) for index, (about, history) in enumerate(edges())
+    ]
     store.write(folder, files, rfc=obligations.load(), seed=seed, size=size)

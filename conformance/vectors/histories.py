@@ -34,12 +34,12 @@ from ownerlanes.reference.contract import LaneLayout
 
 FAULTS: tuple[tuple[str, tuple[Any, ...]], ...] = (
     ("", ("not a request", 7, None)),
-    ("prefix_len", (-1, 2**62, 1.5, None, True, "0")),
+    ("prefix_len", (-1, 2**62, 1.5, None, False, "0")),
     ("seq_len", (-1, 2**62 + 1, None, "8")),
     ("split", (None, "ZigzagPages", 3)),
-    ("last_slot", (-1, 0, 2**62, None, "0")),
-    ("phase", (-1, 2**31, "0", 0.0, False)),
-    ("owners", ((-1,), (0, 0, 0, 0, 0, 0, 0, 0, 0), ())),
+    ("last_slot", (-1, 0, 2**62, None, "0", *range(1, 60))),
+    ("phase", (-1, 2**31, "0", 0.0, False, True)),
+    ("owners", ((-1,), (0,) * 9, (), (0,), (0, 0), (0, 1), (0, 0, 1))),
 )
 MALFORMED_LISTS: tuple[Any, ...] = ("slots", 7, (1.5,), (None,), ("0",))
 NO_BATCHES: tuple[Step, ...] = (AllocExtend(7), AllocExtend(None), PlanExtend(7), PlanExtend(False))
