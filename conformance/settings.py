@@ -49,7 +49,7 @@ class Profile:
 PROFILES = {
     profile.name: profile
     for profile in (
-        Profile("quick", examples=25, histories=30, steps=15),
+        Profile("quick", examples=20, histories=20, steps=15),
         Profile("ci", examples=100, histories=150, steps=25, derandomize=True),
         Profile("deep", examples=2000, histories=3000, steps=50),
     )
