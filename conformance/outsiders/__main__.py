@@ -83,6 +83,7 @@ def tell(report: Report) -> None:
     console = Console(highlight=False)
     console.print(f"{report.candidate.name} ({report.candidate.implementation})", markup=False)
     table = Table("clause", "holds", "violated", "not claimed")
+    table.columns[0].no_wrap = True
     for clause, rows in groupby(report.obligations, key=lambda row: row.clause):
         by_status = defaultdict(list)
         for row in rows:
