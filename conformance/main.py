@@ -24,3 +24,7 @@ def main() -> None:
     from ownerlanes.conformance.cli import app
 
     app()
+
+
+if __name__ == "__main__":
+    main()

@@ -53,6 +53,32 @@ def test_changelog_names_the_version(root: Path) -> None:
     assert re.search(rf"^## \[{re.escape(version)}\]", (root / "CHANGELOG.md").read_text(), re.M)
 
 
+def test_toy_of_the_readme_conforms_as_far_as_it_claims(root: Path, tmp_path: Path) -> None:
+    """One clause of it, in the words of the README."""
+    blocks = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(), re.S)
+    (toy,) = (block for block in blocks if "class Toy" in block)
+    (tmp_path / "toy.py").write_text(toy)
+    command = [
+        "conformance",
+        "--allocator=toy:Toy",
+        "--report=report",
+        "--clause=C-FLATTENED-ORDER",
+    ]
+
+    def run() -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "ownerlanes.conformance.main", *command]
+        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    good = run()
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert "toy:Toy conforms" in good.stdout
+    assert (tmp_path / "report" / "report.html").is_file()
+    (tmp_path / "toy.py").write_text(toy.replace(" + request.phase", ""))
+    bad = run()
+    assert bad.returncode == 1, bad.stdout + bad.stderr
+    assert "is violated" in bad.stdout
+
+
 def test_library_example_of_the_readme_runs(root: Path) -> None:
     """Runs the first Python block and compares what it prints with the text block after it."""
     text = (root / "README.md").read_text()
