@@ -85,8 +85,18 @@ def faults(session: nox.Session) -> None:
 def outsiders(session: nox.Session) -> None:
     """Check SGLang's published page-interleave pool; downloads its wheel."""
     install(session)
-    session.install("--no-deps", "sglang")
+    session.install("--no-deps", "sglang==0.5.23")
+    session.install(  # what its allocator modules import
+        "msgspec", "orjson", "pillow", "psutil", "pybase64", "pyzmq", "requests", "starlette"
+    )
     session.run("python", "-m", "ownerlanes.conformance.outsiders", str(REPORTS / "outsiders"))
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Fuzz the suite with HypoFuzz until stopped; arguments as `fuzzing --help` says."""
+    session.install("torch==2.13.0", "triton==3.7.1", "--editable", ".[conformance,rfc,fuzz]")
+    session.run("python", "-m", "ownerlanes.conformance.fuzzing", *session.posargs)
 
 
 @nox.session
