@@ -53,7 +53,7 @@ def steps(call: Callable[..., Any], *arguments: Any) -> int:
 
 @pytest.mark.parametrize("chain", [1, 3, 200])
 def test_a_page_takes_less_than_400_bytes(chain: int) -> None:
-    pages = 20_000
+    pages = 6_000
     tracemalloc.start()
     cache = filled(pages, chain)
     kept, _peak = tracemalloc.get_traced_memory()

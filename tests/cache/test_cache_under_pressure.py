@@ -214,7 +214,7 @@ class ServingMachine(RuleBasedStateMachine):
             assert all(map(self.product.cache.owns, request.prefixes[1].pages))
 
 
-ServingMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+ServingMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
 
 
 @clause(
