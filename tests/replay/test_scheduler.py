@@ -229,10 +229,13 @@ def test_a_prefix_is_pinned_from_match_to_insert() -> None:
 
 
 def test_a_chain_is_followed_or_a_phase_chosen_anew() -> None:
-    """The second prompt reuses the page of the first and adds two."""
+    """The first prompt's pages are on lanes 0 and 1, so the second's is on lane 2, phase 2.
+
+    The third reuses that page and adds two, in the same phase or in one that levels the lanes.
+    """
     keys = tuple(range(3))
-    prompts = [Prompt(0, PAGE, keys[:1]), Prompt(1, 3 * PAGE, keys)]
-    for follow_chain, lanes in ((True, [0, 0, 1]), (False, [0, 1, 2])):
+    prompts = [Prompt(0, 2 * PAGE, (10, 11)), Prompt(1, PAGE, keys[:1]), Prompt(2, 3 * PAGE, keys)]
+    for follow_chain, lanes in ((True, [2, 2, 0]), (False, [2, 0, 1])):
         chosen = settings(50, in_flight=1, follow_chain=follow_chain, batch_tokens=1)
         outcome, _, cache = replayed(chosen, prompts)
         found = cache.peek(keys).pages
