@@ -15,7 +15,7 @@ nox.options.sessions = ["tests", "conformance", "lint", "types", "rfc"]
 nox.options.reuse_existing_virtualenvs = True
 
 CONSTRAINTS = ("--constraint", "constraints.txt")
-PACKAGES = ("reference", "gpu", "conformance", "rfcs")
+PACKAGES = tuple(f"ownerlanes.{name}" for name in ("reference", "gpu", "conformance", "rfcs"))
 REPORTS = Path("reports")
 
 
@@ -60,7 +60,8 @@ def lint(session: nox.Session) -> None:
 def types(session: nox.Session) -> None:
     """Check types, strictly."""
     install(session, "mypy", "nox")
-    session.run("mypy", *PACKAGES, "benchmarks", "noxfile.py")
+    session.run("mypy", *(word for name in PACKAGES for word in ("--package", name)))
+    session.run("mypy", "benchmarks", "noxfile.py")
 
 
 @nox.session
