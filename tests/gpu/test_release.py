@@ -147,7 +147,17 @@ class Index:
         np.array([12, 0, 40])[::2],
         torch.tensor([0, 12, 40, 0])[1:3],
     ],
-    ids=repr,
+    ids=[
+        "objects",
+        "array scalars",
+        "generator",
+        "set",
+        "range",
+        "uint64 array",
+        "big-endian array",
+        "strided array",
+        "view of a tensor",
+    ],
 )
 def test_sequences_of_all_kinds(ids: Any) -> None:
     model = all_allocated()
