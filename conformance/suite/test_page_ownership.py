@@ -174,6 +174,24 @@ def test_the_phase_rotates_all_pages_of_its_own_request_once(phase: int) -> None
         )
 
 
+@clause("RFC-0001:C-PAGE-OWNERSHIP/5", "RFC-0001:C-UNSUPPORTED-PLANS/7")
+@needs("RoundRobinTokens")
+@pytest.mark.parametrize("phase", [0, 1])
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(
+    ("run", "first", "end"), [(6, 8, 16), (6, 8, 13), (10, 12, 28), (18, 0, 17)]
+)
+def test_runs_of_tokens_that_end_with_a_page_though_they_are_no_whole_pages(
+    run: int, first: int, end: int, whole: bool, phase: int
+) -> None:
+    """Whole where the new tokens cross no end of a run inside a page; else one is cut."""
+    phase = 0 if session.candidate().capabilities.lacks("phases") else phase
+    request = ExtendRequest(first, end if whole else end + run, RoundRobinTokens(run), phase=phase)
+    played = session.lockstep(LaneLayout(3, 4, 12))
+    error = error_of(played, AllocExtend((request, ExtendRequest(0, 4, RoundRobinTokens(4)))))
+    assert isinstance(error, UnsupportedPagePlanError) == (not whole)
+
+
 @clause("RFC-0001:C-PAGE-OWNERSHIP/6")
 @needs("ExplicitOwners", "partial_pages")
 def test_explicit_owners_begin_with_the_tail_page() -> None:

@@ -79,6 +79,18 @@ def test_one_slot_of_a_page_releases_it_and_duplicates_are_one_release(carried: 
     expect((4, 4), own_counts(played), clause="C-RELEASE/3", field="available_pages()")
 
 
+@clause("RFC-0001:C-RELEASE/1", "RFC-0001:C-RELEASE/2")
+@needs("RoundRobinPages")
+@pytest.mark.parametrize("kind", [Free, FreePages])
+@pytest.mark.parametrize("pages", [1, 2, 3, 4, 5, 9, 16])
+def test_one_release_of_many_pages_releases_them_all(pages: int, kind: Any) -> None:
+    played = session.lockstep(LaneLayout(2, 4, 10))
+    request = ExtendRequest(0, 4 * pages, RoundRobinPages())
+    given = played.step(AllocExtend((request,))).result
+    played.step(kind(given.out_cache_loc if kind is Free else given.pages[0]))
+    expect((9, 9), own_counts(played), clause="C-RELEASE/2", field="available_pages()")
+
+
 @clause("RFC-0001:C-RELEASE/4")
 @needs("RoundRobinPages", "release_checks")
 @pytest.mark.parametrize("carried", ["sequence", "own"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -176,6 +177,22 @@ def test_the_deficit_of_a_dry_run_is_that_of_the_wait(
         ints(plan.result.deficit),
         clause="C-REQUEST-LOCAL-PLANNING/4",
         field="plan_extend(...).deficit",
+    )
+
+
+@clause("RFC-0001:C-REQUEST-LOCAL-PLANNING/4")
+@needs("plan_extend", "RoundRobinPages")
+@pytest.mark.parametrize("taken", [0, 1, 2, 3])
+def test_the_deficit_of_a_dry_run_counts_what_is_free_now(taken: int) -> None:
+    """Three pages a lane, some of them taken, and two wanted."""
+    played = session.lockstep(LaneLayout(2, 4, 4))
+    played.step(AllocExtend((ExtendRequest(0, 8 * taken, RoundRobinPages()),)))
+    plan = played.step_both(PlanExtend((ExtendRequest(0, 16, RoundRobinPages()),)))[1].result
+    expect(
+        ((2, 2), (max(0, taken - 1),) * 2),
+        (ints(plan.required), ints(plan.deficit)),
+        clause="C-REQUEST-LOCAL-PLANNING/4",
+        field="required and deficit of plan_extend(...)",
     )
 
 
