@@ -17,7 +17,7 @@ import torch
 from ownerlanes.gpu.allocation import TensorExtendAllocation
 from ownerlanes.gpu.eviction import EvictionDoor
 from ownerlanes.gpu.kernels_launch import Launcher
-from ownerlanes.gpu.packing import pack_batch, pack_owners
+from ownerlanes.gpu.packing import Packed, pack_batch, pack_owners
 from ownerlanes.gpu.page_math import Booleans, Integers, count_by_lane, places_of
 from ownerlanes.gpu.planning import DEMAND, Plan, plan_batch
 from ownerlanes.gpu.planning_phases import (
@@ -113,10 +113,14 @@ class TritonAllocator:
         packed = pack_batch(batch, plan, lane_plan)
         pages, slots = self._launcher.empty_outputs(packed)
         parameters = self._launcher.to_device(packed.buffer)
-        self._launcher.select(packed, parameters, pages)
-        self._state.take(lane_plan.required)
+        self._select(packed, parameters, pages, lane_plan.required)
+        try:
+            filled = self._launcher.flatten(packed, parameters, pages, slots)
+        except BaseException:
+            self._state.release_host(pages.cpu().numpy()[: packed.page_offsets[-1]])
+            raise
         return TensorExtendAllocation(
-            out_cache_loc=self._launcher.flatten(packed, parameters, pages, slots),
+            out_cache_loc=filled,
             extend_offsets=packed.extend_offsets,
             phases=tuple(lane_plan.phases.tolist()),
             evicted=evicted,
@@ -165,8 +169,7 @@ class TritonAllocator:
         )
         packed = pack_owners(lanes, required)
         pages, _ = self._launcher.empty_outputs(packed)
-        self._launcher.select(packed, self._launcher.to_device(packed.buffer), pages)
-        self._state.take(required)
+        self._select(packed, self._launcher.to_device(packed.buffer), pages, required)
         return pages
 
     def free(self, slots: Ids) -> None:
@@ -181,7 +184,7 @@ class TritonAllocator:
                 range; nothing was released.
         """
         if self._door.collecting:
-            self._door.collect(self._releases.as_pages(slots, "slots").tolist())
+            self._door.collect(self._releases.as_pages(slots, "slots"))
             return
         self._door.refuse("free")
         self._releases.free(slots)
@@ -189,7 +192,7 @@ class TritonAllocator:
     def free_pages(self, pages: Ids) -> None:
         """Release these pages; duplicates are one release. Arguments and errors as `free`."""
         if self._door.collecting:
-            self._door.collect(self._releases.as_pages(pages, "pages").tolist())
+            self._door.collect(self._releases.as_pages(pages, "pages"))
             return
         self._door.refuse("free_pages")
         self._releases.free_pages(pages)
@@ -242,6 +245,21 @@ class TritonAllocator:
             self._releases.fold()
         phases = choose_phases(batch, plan, self.layout, self._state.free_counts, evictable)
         return place_on_lanes(batch, plan, phases, self.layout)
+
+    def _select(
+        self,
+        packed: Packed,
+        parameters: torch.Tensor,
+        pages: torch.Tensor,
+        required: Sequence[int],
+    ) -> None:
+        """Select pages, counted first: an interrupt leaves counts too low, never too high."""
+        self._state.take(required)
+        try:
+            self._launcher.select(packed, parameters, pages)
+        except Exception:  # the launch failed, so that no page was selected
+            self._state.put_back(required)
+            raise
 
     def _deficit(self, required: Sequence[int]) -> tuple[int, ...]:
         free = self._state.free_counts

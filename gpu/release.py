@@ -15,7 +15,7 @@ import torch
 import triton
 
 from ownerlanes.gpu.page_math import Integers
-from ownerlanes.gpu.release_ids import Ids, checked_ids
+from ownerlanes.gpu.release_ids import Ids, checked_ids, integers
 from ownerlanes.gpu.release_kernels import apply_release, judge_release
 from ownerlanes.gpu.slot_math import layout_constants
 from ownerlanes.gpu.state import DeviceState
@@ -34,6 +34,9 @@ VERDICTS = 256
 
 PAGES_SHOWN = 8
 """How many pages at fault a message lists."""
+
+RELEASES_SHOWN = 20
+"""How many refused releases a message lists."""
 
 
 class Releases:
@@ -103,21 +106,26 @@ class Releases:
             if verdict
         ]
         if refused:
+            more = f" and {len(refused) - RELEASES_SHOWN} more" * (len(refused) > RELEASES_SHOWN)
             raise InvalidFreeError(
                 f"{len(refused)} of {len(waiting)} deferred releases named a page that is free, "
-                f"reserved or out of range: {', '.join(refused)}; each of these released nothing, "
-                "the others stand"
+                f"reserved or out of range: {', '.join(refused[:RELEASES_SHOWN])}{more}; each of "
+                "these released nothing, the others stand"
             )
 
-    def as_pages(self, ids: Ids, kind: Kind) -> Integers:
+    def as_pages(self, ids: Ids, kind: Kind) -> list[int]:
         """The distinct pages that ids name, ascending, whether they exist or not.
 
-        Reads a device tensor back.
+        Reads a device tensor back. Integers of a sequence may be of any size here.
 
         Raises:
             InvalidFreeError: the argument is not what `free` takes.
         """
-        return self._distinct_pages(checked_ids(ids, kind, self._state.device), kind)
+        if isinstance(ids, torch.Tensor | np.ndarray):
+            given = checked_ids(ids, kind, self._state.device)
+            return [int(page) for page in self._distinct_pages(given, kind)]
+        size = self._state.layout.page_size if kind == "slots" else 1
+        return sorted({number // size for number in integers(ids, kind)})
 
     def _release(self, name: str, ids: Ids, kind: Kind) -> None:
         given = checked_ids(ids, kind, self._state.device)

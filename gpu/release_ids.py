@@ -72,13 +72,23 @@ def _checked_array(ids: npt.NDArray[np.integer], name: str) -> npt.NDArray[np.in
     return np.array(ids, dtype=np.int64)
 
 
-def _from_sequence(ids: Iterable[int], name: str) -> npt.NDArray[np.int64]:
+def integers(ids: Iterable[int], name: str) -> list[int]:
+    """The ids of a host sequence, of whatever size.
+
+    Raises:
+        InvalidFreeError: not a sequence of integers.
+    """
     try:
         given = list(ids)
     except TypeError:
         raise InvalidFreeError(f"{name}: expected a sequence of ids, found {shown(ids)}") from None
     if set(map(type, given)) - {int}:
         given = [_checked_id(value, name, i) for i, value in enumerate(given)]
+    return given
+
+
+def _from_sequence(ids: Iterable[int], name: str) -> npt.NDArray[np.int64]:
+    given = integers(ids, name)
     try:
         return np.array(given, dtype=np.int64)
     except OverflowError:

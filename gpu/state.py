@@ -78,9 +78,10 @@ class DeviceState:
     def __init__(self, layout: LaneLayout, device: torch.device | str | None = None) -> None:
         if not isinstance(layout, LaneLayout):
             raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
-        if layout.num_pages >= PAGE_LIMIT:
+        if max(layout.num_pages, layout.num_lanes) >= PAGE_LIMIT:
             raise InvalidArgumentError(
-                f"layout: expected fewer than {PAGE_LIMIT} pages, found {layout.num_pages}"
+                f"layout: expected fewer than {PAGE_LIMIT} pages and lanes, found "
+                f"{layout.num_pages} pages of {layout.num_lanes} lanes"
             )
         self.layout = layout
         self.device = checked_device(device)
@@ -104,8 +105,12 @@ class DeviceState:
         self.free_counts = [self.layout.capacity] * self.layout.num_lanes
 
     def take(self, required: Sequence[int]) -> None:
-        """Count pages that a kernel was told to select, by lane."""
+        """Count pages that a kernel is about to select, by lane."""
         self.free_counts = [a - b for a, b in zip(self.free_counts, required, strict=True)]
+
+    def put_back(self, required: Sequence[int]) -> None:
+        """Undo `take` where the kernel did not run."""
+        self.free_counts = [a + b for a, b in zip(self.free_counts, required, strict=True)]
 
     def allocated(self, pages: Integers) -> Booleans:
         """Whether each page id may be released: in range, not reserved, not free.
