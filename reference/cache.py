@@ -7,7 +7,7 @@ gives up a page that a pin protects. Serves [[RFC-0001:C-LANE-EVICTION]].
 The rules, each tagged where it is carried out:
 
  R1. A node is one page, found by its content key under its parent; a chain of keys from the root
-     leads to at most one node, and no page is cached twice. Keys are hashable and compared by ==.
+     leads to at most one node, and no page is cached twice. Keys are hashable, equal ones alike.
  R2. The clock is logical. Each match and each insert stamps its whole path with one new tick;
      peek, pin and unpin stamp nothing.
  R3. insert keeps the nodes that are there, with their pages and phases, and adds one for each key
@@ -39,6 +39,7 @@ from ownerlanes.reference.contract import (
     StalePrefixError,
     as_index,
     index_in,
+    shown,
 )
 
 
@@ -90,7 +91,7 @@ class LanePrefixCache:
 
     def __init__(self, layout: LaneLayout) -> None:
         if not isinstance(layout, LaneLayout):
-            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {layout!r}")
+            raise InvalidArgumentError(f"layout: expected a LaneLayout, found {shown(layout)}")
         self.layout = layout
         self._root = PageNode(key=None, page=-1, lane=-1, phase=None, parent=None, depth=0)
         self._nodes: dict[int, PageNode] = {}
@@ -265,7 +266,7 @@ class LanePrefixCache:
 
     def _nodes_of(self, prefix: CachedPrefix) -> tuple[PageNode, ...]:
         if not isinstance(prefix, PrefixOfNodes) or prefix.cache is not self:
-            raise InvalidArgumentError(f"prefix: expected one of this cache, found {prefix!r}")
+            raise InvalidArgumentError(f"prefix: expected one of this cache, found {shown(prefix)}")
         for depth, node in enumerate(prefix.nodes):
             if not self._is_cached(node):  # R7
                 raise StalePrefixError(
@@ -278,7 +279,7 @@ class LanePrefixCache:
             given = list(pages)
         except TypeError:
             raise InvalidArgumentError(
-                f"pages: expected a sequence of page ids, found {pages!r}"
+                f"pages: expected a sequence of page ids, found {shown(pages)}"
             ) from None
         checked: dict[int, None] = {}
         for i, number in enumerate(given):
@@ -303,12 +304,12 @@ class LanePrefixCache:
             given = list(deficit)
         except TypeError:
             raise InvalidArgumentError(
-                f"deficit: expected a sequence of counts, found {deficit!r}"
+                f"deficit: expected a sequence of counts, found {shown(deficit)}"
             ) from None
         counts = [as_index(count, f"deficit[{lane}]") for lane, count in enumerate(given)]
         if len(counts) != lanes or min(counts) < 0:
             raise InvalidArgumentError(
-                f"deficit: expected {lanes} counts >= 0, one a lane, found {deficit!r}"
+                f"deficit: expected {lanes} counts >= 0, one a lane, found {shown(deficit)}"
             )
         return counts
 
@@ -326,6 +327,6 @@ def _checked_keys(keys: Sequence[Hashable]) -> tuple[Hashable, ...]:
         hash(given)  # R1: one unhashable key makes the tuple unhashable
     except TypeError as fault:
         raise InvalidArgumentError(
-            f"keys: expected a sequence of hashable keys, found {keys!r} ({fault})"
+            f"keys: expected a sequence of hashable keys, found {shown(keys)} ({fault})"
         ) from None
     return given
