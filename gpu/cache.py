@@ -52,9 +52,10 @@ class PagePrefix:
 class LanePrefixCache:
     """A prefix cache over the pages of one layout; an Evictor for that layout's allocator.
 
-    Content keys are hashable objects of which equal ones hash alike (tensors do not). Inserted pages belong to the cache: the caller frees
-    only what `insert` returns as duplicates and what `evict` and `clear` give up (an allocator
-    that evicts does so by itself). Not safe for use by several threads at once.
+    Content keys are hashable objects of which equal ones hash alike (tensors do not). Inserted
+    pages belong to the cache: the caller frees only what `insert` returns as duplicates and what
+    `evict` and `clear` give up (an allocator that evicts does so by itself). Not safe for use by
+    several threads at once.
 
     Args:
         layout: the pool whose pages are cached.

@@ -7,7 +7,7 @@ gives up a page that a pin protects. Serves [[RFC-0001:C-LANE-EVICTION]].
 The rules, each tagged where it is carried out:
 
  R1. A node is one page, found by its content key under its parent; a chain of keys from the root
-     leads to at most one node, and no page is cached twice. Keys are hashable, equal ones alike.
+     leads to at most one node, and no page is cached twice. Equal keys hash alike.
  R2. The clock is logical. Each match and each insert stamps its whole path with one new tick;
      peek, pin and unpin stamp nothing.
  R3. insert keeps the nodes that are there, with their pages and phases, and adds one for each key
