@@ -186,11 +186,11 @@ def phase_not_applied_to_the_last_page(
 
 
 @plant("C-PAGE-OWNERSHIP/9", "planning.plan")
-def last_page_of_a_long_request_elsewhere(original: Function, *arguments: Any) -> Any:
-    """The last touched page of more than 2N is planned on the lane after its owner's."""
+def last_page_on_another_lane_than_its_tokens(original: Function, *arguments: Any) -> Any:
+    """The last of several touched pages is planned on the lane after its owner's."""
     lanes: tuple[int, ...] = original(*arguments)
-    n = arguments[1].num_lanes
-    return (*lanes[:-1], (lanes[-1] + 1) % n) if len(lanes) > 2 * n else lanes
+    after = (lanes[-1] + 1) % arguments[1].num_lanes if lanes else 0
+    return (*lanes[:-1], after) if len(lanes) > 1 else lanes
 
 
 @plant("C-PAGE-OWNERSHIP/10", "planning.plan")
