@@ -41,8 +41,9 @@ def citation(rfc: Rfc, cited: str, report: Report | None = None, base: str = "rf
 def _evidence(cited: str, sha256: str, report: Report) -> str:
     rows = [row for row in report.obligations if cited in (row.id, row.clause)]
     where = (
-        f"{report.candidate.implementation} ({report.candidate.name}) on "
-        f"{report.candidate.device}, profile {report.profile}, seed {report.seed}, {report.started}"
+        f"{report.candidate.implementation} ({report.candidate.name}; "
+        f"{report.candidate.device}), profile {report.profile}, seed {report.seed}, "
+        f"{report.started}"
     )
     if not rows:
         return f"Evidence: none; the report on {where} has no row for {cited}."

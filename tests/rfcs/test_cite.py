@@ -44,7 +44,7 @@ def test_an_obligation_with_evidence(tree: Tree) -> None:
         "[C-ONE title, RFC-0001:C-ONE/1](rfcs/RFC-0001.md#c-one-1), clause text SHA-256 "
         f"`{sha256(tree)}`.\n\n"
         "Evidence: passed (`suite/test_a.py::test_a`, `suite/test_b.py::test_b`; 120 examples) "
-        "for Engine 1.0 (engine:make) on CPU, profile ci, seed 7, 2026-11-30T12:00:00Z.\n"
+        "for Engine 1.0 (engine:make; CPU), profile ci, seed 7, 2026-11-30T12:00:00Z.\n"
     )
 
 
@@ -63,7 +63,7 @@ def test_evidence_for_another_text_is_not_passed_off_as_this_ones(tree: Tree) ->
     old = report(tree)
     rows = tuple(dataclasses.replace(row, clause_sha256="0" * 64) for row in old.obligations)
     text = citation(load(tree.rfcs), "C-ONE/1", dataclasses.replace(old, obligations=rows))
-    assert "Evidence: none for this text; the report on Engine 1.0 (engine:make)" in text
+    assert "Evidence: none for this text; the report on Engine 1.0 (engine:make; CPU)" in text
     assert f"with clause text SHA-256 `{'0' * 64}`" in text
     assert "passed" not in text
 
