@@ -118,6 +118,28 @@ def test_last_slot_has_to_be_the_slot_of_the_last_token(wrong: str) -> None:
     assert isinstance(error, InvalidRequestError) or not played.layout.reserved_pages
 
 
+@clause("RFC-0001:C-UNSUPPORTED-PLANS/1", "RFC-0001:C-ATOMIC-BATCH/3")
+@needs("argument_checks", "partial_pages", "RoundRobinPages")
+@pytest.mark.parametrize("tails", [2, 3, 5])
+@pytest.mark.parametrize("at_fault", [(0,), (1,), (0, 1), (-1,), (1, -1)])
+def test_of_several_tail_pages_the_first_that_is_free_is_told(
+    tails: int, at_fault: tuple[int, ...]
+) -> None:
+    """Chains of one page and a bit, some of which name a slot of a page that nobody has."""
+    played = session.lockstep(LaneLayout(2, 16, 12))
+    chain = ExtendRequest(0, 20, RoundRobinPages())
+    given = played.step(AllocExtend((chain,) * tails)).result
+    lasts = [given.out_cache_loc[end - 1] for end in given.extend_offsets[1:]]
+    wrong = sorted(index % tails for index in at_fault)
+    for place, index in enumerate(wrong):
+        free = played.layout.page(1, played.pool.free[1][place])
+        lasts[index] = free * played.layout.page_size + 3
+    batch = tuple(ExtendRequest(20, 24, RoundRobinPages(), last) for last in lasts)
+    error = error_of(played, AllocExtend(batch))
+    assert isinstance(error, InvalidRequestError)
+    assert error.request_index == wrong[0]
+
+
 @clause("RFC-0001:C-UNSUPPORTED-PLANS/3")
 @needs("RoundRobinPages", "ZigzagPages")
 @pytest.mark.parametrize("ignored", [None, -1, 3, 2**63, "no slot", True])
