@@ -33,7 +33,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Check the Triton allocator: the suite, then a replay; takes `-- --trace PATH`."""
+    """Check the Triton allocator: the suite, then two replays; takes `-- --trace PATH`."""
     install(session)
     trace = session.posargs[1:] if session.posargs[:1] == ["--trace"] else []
     if session.posargs and len(trace) != 1:
@@ -45,6 +45,11 @@ def conformance(session: nox.Session) -> None:
     session.run(
         "ownerlanes", "replay", *trace, "--requests", "2000", "--compare",
         "--report", str(REPORTS / "replay"),
+    )  # fmt: skip
+    session.log("the same under pressure: a pool so small that batches wait and requests requeue")
+    session.run(
+        "ownerlanes", "replay", *trace, "--requests", "200",
+        "--page-size", "512", "--pages-per-lane", "50",
     )  # fmt: skip
 
 
