@@ -21,6 +21,7 @@ from ownerlanes.reference import (
     LaneLayout,
     PoolSnapshot,
     ReferenceAllocator,
+    pool,
 )
 
 SETTINGS = settings(
@@ -57,8 +58,9 @@ class ForgetsAPage(ReferenceAllocator):
     def free(self, slots: Any) -> None:
         checked = list(slots)
         super().free(checked)
-        if len(checked) > 20:
-            super().alloc_pages([0])
+        if len(checked) > 2 and not self._evictor.evicting:
+            lane = self.layout.lane_of_slot(checked[0])
+            self._pool, _ = pool.take(self._pool, [lane])
 
 
 class DoubleFree(ReferenceAllocator):
